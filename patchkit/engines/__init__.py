@@ -1,0 +1,1 @@
+"""Container engines and their stand-in behind one Protocol."""

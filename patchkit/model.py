@@ -1,0 +1,266 @@
+"""The nouns: Pin, Topic, Series, Hunk, Placement, Fate ... frozen values, no I/O."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType
+
+CommitId = NewType("CommitId", str)  # 40 lower-case hex digits
+BlobId = NewType("BlobId", str)  # 40 lower-case hex digits; may be shorter only where read from an index line
+TreeId = NewType("TreeId", str)  # 40 lower-case hex digits
+
+SOURCE_PREFIX = "python/sglang/"  # where the repository keeps what a wheel calls sglang/
+
+
+# -- upstream ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One file of the package index that holds an upstream version."""
+
+    filename: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The exact upstream state a series is written against."""
+
+    version: str  # without the leading "v": "0.5.15.post1"
+    commit: CommitId
+    tree: TreeId  # git's tree id of python/sglang, as the wheel has it
+    distribution: Distribution
+    python: str = "3.12"  # the version that the images of this release run
+    base_images: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The folder and tag name, with the leading "v"."""
+        return f"v{self.version}"
+
+
+# -- patch text -------------------------------------------------------------------------------------------
+
+
+class LineKind(StrEnum):
+    """What a line of a hunk does; the value is its marker."""
+
+    CONTEXT = " "
+    ADDED = "+"
+    REMOVED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class HunkLine:
+    """One line of a hunk: its text as in the file, with its line feed unless the file ends without one."""
+
+    kind: LineKind
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One `@@` block, named `path#number`.
+
+    path: the file's path after the change (before it, for a deletion); surrogateescape keeps any byte.
+    number: counts from 1 within its file.
+    old_start, new_start: line numbers as stated in the header.
+    section: what follows the second `@@`, without the line feed.
+    patch_line: the line of the `@@` header in the patch file, from 1.
+    """
+
+    path: str
+    number: int
+    old_start: int
+    new_start: int
+    lines: tuple[HunkLine, ...]
+    section: bytes = b""
+    patch_line: int = 0
+
+    @property
+    def name(self) -> str:
+        """`path#number`."""
+        return f"{self.path}#{self.number}"
+
+    @property
+    def preimage(self) -> tuple[bytes, ...]:
+        """The lines before the change."""
+        return tuple(line.text for line in self.lines if line.kind is not LineKind.ADDED)
+
+    @property
+    def postimage(self) -> tuple[bytes, ...]:
+        """The lines after the change."""
+        return tuple(line.text for line in self.lines if line.kind is not LineKind.REMOVED)
+
+    @property
+    def added(self) -> tuple[bytes, ...]:
+        """The added lines."""
+        return tuple(line.text for line in self.lines if line.kind is LineKind.ADDED)
+
+    @property
+    def removed(self) -> tuple[bytes, ...]:
+        """The removed lines."""
+        return tuple(line.text for line in self.lines if line.kind is LineKind.REMOVED)
+
+
+class ChangeKind(StrEnum):
+    """What a section of a patch does to its file."""
+
+    MODIFY = "modify"
+    CREATE = "create"
+    DELETE = "delete"
+    RENAME = "rename"
+    COPY = "copy"
+    MODE = "mode"
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatch:
+    """What a patch does to one file: one `diff --git` section.
+
+    old_path, new_path: without the a/ and b/; equal unless renamed or copied. For a created or deleted
+    file both name the file.
+    preimage_id, postimage_id: as on the `index` line, maybe abbreviated; empty where the line is missing;
+    all zeros where the file does not exist on that side.
+    old_mode, new_mode: octal text as "100644"; empty where the patch does not say.
+    """
+
+    old_path: str
+    new_path: str
+    kind: ChangeKind
+    hunks: tuple[Hunk, ...] = ()
+    preimage_id: str = ""
+    postimage_id: str = ""
+    old_mode: str = ""
+    new_mode: str = ""
+    binary: bool = False
+    patch_line: int = 0
+
+    @property
+    def path(self) -> str:
+        """The path that names this change: the new one, or the old one of a deleted file."""
+        return self.old_path if self.kind is ChangeKind.DELETE else self.new_path
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One patch file as read: headers, sections, and the bytes that it came from."""
+
+    files: tuple[FilePatch, ...]
+    preamble: bytes = b""  # everything before the first section: mail and DEP-3 headers, message
+    raw: bytes = field(default=b"", repr=False)
+
+
+# -- series -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One purpose, one patch file.
+
+    until: the upstream pull request that will make the topic needless, as "sgl-project/sglang#30203"; or empty.
+    """
+
+    name: str
+    title: str
+    why: str
+    upstream: tuple[str, ...] = ()
+    lifecycle: str = "carry"
+    until: str = ""
+    guards: tuple[str, ...] = ()
+    smoke: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPatch:
+    """A topic's patch in one pin's series."""
+
+    topic: str
+    patch: Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The ordered topics of one pin. A later topic is written on the former's result."""
+
+    pin: Pin
+    topics: tuple[TopicPatch, ...]
+
+
+# -- decisions --------------------------------------------------------------------------------------------
+
+
+class Place(StrEnum):
+    """How a hunk meets a file's present lines."""
+
+    EXACT = "exact"
+    OFFSET = "offset"
+    NOWHERE = "nowhere"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a hunk lands.
+
+    at: index from 0 of the first preimage line; None for NOWHERE and AMBIGUOUS.
+    offset: signed number of lines from the stated place; None as above.
+    candidates: every index at which the preimage stands, for AMBIGUOUS.
+    """
+
+    place: Place
+    at: int | None = None
+    offset: int | None = None
+    candidates: tuple[int, ...] = ()
+
+
+class Fate(StrEnum):
+    """What becomes of a hunk or topic at a new pin."""
+
+    CARRY = "carry"
+    DROP = "drop"
+    PARTLY = "partly"
+    SUSPECT = "suspect"
+    CONFLICT = "conflict"
+
+
+class Severity(StrEnum):
+    """How a finding counts: an ERROR makes verify fail, a WARNING and a NOTE do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken rule, with what it takes to act.
+
+    rule: stable id, as "PK301".
+    path, line: in the checkout; line 0 = the whole file.
+    patch_file, patch_line: in the patch that brought it.
+    hint: a command that can be pasted, or one sentence.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    topic: str = ""
+    path: str = ""
+    line: int = 0
+    scope: str = ""
+    patch_file: str = ""
+    patch_line: int = 0
+    found: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file before and after a series, whole. None: the file does not exist on that side."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None

@@ -1,0 +1,1 @@
+"""One verb a module: plain arguments in, a result out; no click, no print."""
