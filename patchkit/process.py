@@ -44,13 +44,14 @@ def run(
     *,
     cwd: Path,
     timeout_s: float,
-    stdin: bytes | None = None,
+    stdin: bytes | Path | None = None,
     env: Mapping[str, str] | None = None,
     allowed: Sequence[int] = (0,),
     on_output: Callable[[bytes], None] | None = None,
 ) -> Completed:
     """Run the command in its own session and return its outcome; the whole group is ended on a timeout or Ctrl-C.
 
+    stdin: what the child reads: bytes, or a file's path; nothing by default.
     cwd: must exist; a child never runs in our own directory by accident (GitPython's does; PITFALLS 3.1).
     allowed: the statuses that are answers; any other raises.
     on_output: called with each piece of stdout as it comes, for progress; stderr is then merged into stdout.
@@ -59,23 +60,27 @@ def run(
     if not cwd.is_dir():
         raise CommandError(f"cannot run {command[0]}: its directory is gone", where=str(cwd))
     started = time.monotonic()
+    source = stdin.open("rb") if isinstance(stdin, Path) else None
     try:
         child = subprocess.Popen(
             list(command),
             cwd=cwd,
             env=child_environment(env),
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdin=source or (subprocess.DEVNULL if stdin is None else subprocess.PIPE),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if on_output else subprocess.PIPE,
             start_new_session=True,
         )
     except FileNotFoundError as exc:
         raise CommandError(f"{command[0]} is not installed", hint="patchkit doctor") from exc
+    finally:
+        if source:
+            source.close()
     try:
         if on_output:
             stdout, stderr = _stream(child, on_output, started + timeout_s), b""
         else:
-            stdout, stderr = child.communicate(stdin, timeout=timeout_s)
+            stdout, stderr = child.communicate(stdin if isinstance(stdin, bytes) else None, timeout=timeout_s)
     except subprocess.TimeoutExpired as exc:
         _end_group(child)
         raise CommandError(

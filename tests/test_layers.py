@@ -24,6 +24,7 @@ LAYERS = [
     "rules/",
     "render",
     "process",
+    "objects",
     "store",
     "checkout",
     "upstream",

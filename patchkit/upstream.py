@@ -1,0 +1,308 @@
+"""Bring a pinned upstream here and prove it is the pin."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from patchkit.errors import CommandError, ConfigError
+from patchkit.model import SOURCE_PREFIX, Distribution, Pin, TreeId
+from patchkit.objects import SEALED, Entry, File, ObjectStore
+from patchkit.process import run
+from patchkit.versions import order
+
+Progress = Callable[[str], None]
+
+# The one named file of a release, whatever the host runs: a wheel is source to us and is never installed
+# from here. Releases up to 0.5.10.post1 have one wheel for every platform, later ones cp311 on x86_64.
+_PIP_TARGET = ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11", "--abi=cp311", "--abi=none"]
+_PLATFORMS = [
+    "any",
+    *(f"manylinux_2_{glibc}_x86_64" for glibc in (40, 39, 35, 34, 31, 28, 24, 17)),
+    "manylinux2014_x86_64",
+]
+_COMPILED = (".so", ".pyd", ".pyc", ".dylib")  # built by the release job; no source, and not in the repository
+_MAX_FILES = 50_000
+_MAX_BYTES = 2 << 30
+_PREFIX = SOURCE_PREFIX.rstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """An upstream tree in the object store, with `python/sglang/` as in the repository.
+
+    ref: names the commit that holds the tree. tree: git's tree id of python/sglang.
+    """
+
+    version: str
+    ref: str
+    tree: TreeId
+    objects: ObjectStore
+
+    def entries(self) -> dict[str, Entry]:
+        """Return every file by its path from the root of the repository."""
+        return {SOURCE_PREFIX + path: entry for path, entry in self.objects.entries(self.tree).items()}
+
+    def read(self, paths: Iterable[str]) -> dict[str, bytes | None]:
+        """Return the content of each path, which starts with python/sglang/; None where upstream has no such file."""
+        asked = list(paths)
+        inside = [path for path in asked if path.startswith(SOURCE_PREFIX) and "\n" not in path]
+        found = self.objects.read([f"{self.tree}:{path.removeprefix(SOURCE_PREFIX)}" for path in inside])
+        return {**dict.fromkeys(asked), **dict(zip(inside, found, strict=True))}
+
+    def write_to(self, directory: Path) -> None:
+        """Write the whole tree below the directory, which must be empty, as python/sglang/..."""
+        entries = self.entries()
+        contents = self.objects.read([entry.blob for entry in entries.values()])
+        for (path, entry), content in zip(entries.items(), contents, strict=True):
+            assert content is not None
+            target = directory / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod(0o755 if entry.mode == "100755" else 0o644)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How upstream may be reached. deadline_s: for one download or fetch."""
+
+    cache: Path
+    offline: bool = False
+    deadline_s: float = 900.0
+    progress: Progress = lambda _: None
+
+    @property
+    def objects(self) -> ObjectStore:
+        """The object store of this cache."""
+        return ObjectStore.open(self.cache / "objects.git")
+
+
+def bring_pin(pin: Pin, access: Access) -> Upstream:
+    """Return the pin's tree, downloaded if it is not here yet, and proven by its sha256 and tree id."""
+    upstream = bring_version(pin.version, access, expected=pin.distribution)
+    if upstream.tree != pin.tree:
+        raise ConfigError(
+            f"upstream {pin.version} is not the tree of its pin",
+            where=f"patches/{pin.name}/pin.toml",
+            found=f"python/sglang has tree {upstream.tree}, pin.toml says {pin.tree}",
+        )
+    return upstream
+
+
+def bring_version(version: str, access: Access, *, expected: Distribution | None = None) -> Upstream:
+    """Return a release from the package index.
+
+    expected: the file and hash that it must have; without it, a copy that is here already is taken.
+    Raises: CommandError when it is not here and cannot be had; ConfigError when it is another file.
+    """
+    objects = access.objects
+    ref = _kept_ref(objects, version, expected)
+    if ref is None:
+        if access.offline:
+            raise CommandError(
+                f"upstream {version} is not in the cache, and --offline forbids to download it",
+                where=str(access.cache),
+                hint=f"patchkit doctor, or once without --offline: pip download --no-deps sglang=={version}",
+            )
+        ref = _download(version, objects, access, expected)
+    tree = objects.tree_at(ref, _PREFIX)
+    if tree is None:
+        raise CommandError(f"the cache holds no python/sglang for {version}", where=ref, hint=f"rm -r {objects.path}")
+    return Upstream(version, ref, tree, objects)
+
+
+def bring_directory(directory: Path, access: Access) -> Upstream:
+    """Return a directory as it stands: a checkout, a wheel tree or an installed sglang package."""
+    package = package_folder(directory)
+    files = ((SOURCE_PREFIX + name, file) for name, file in _directory_files(package))
+    name = hashlib.sha256(os.fsencode(package.resolve())).hexdigest()[:16]
+    ref = f"refs/patchkit/dir/{name}"
+    objects = access.objects
+    objects.keep(ref, files, note=f"directory {name}")
+    tree = objects.tree_at(ref, _PREFIX)
+    if tree is None:
+        raise ConfigError("the directory holds no file of sglang", where=str(directory))
+    return Upstream(f"directory {directory}", ref, tree, objects)
+
+
+def bring_git(location: str, revision: str, access: Access) -> Upstream:
+    """Return a tag or a 40-hex commit of a clone or a remote, fetched shallow and by id, without a prompt."""
+    objects = access.objects
+    ref = f"refs/patchkit/git/{hashlib.sha256(location.encode()).hexdigest()[:16]}/{revision}"
+    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision) is not None
+    if not (is_commit and objects.tree_at(ref)):  # a tag can move, a commit cannot
+        if access.offline and "://" in location and not location.startswith("file://"):
+            raise CommandError(f"{revision} is not in the cache, and --offline forbids to fetch it", where=location)
+        wanted = revision if is_commit else f"refs/tags/{revision}"
+        access.progress(f"fetching {revision} from {location}")
+        run(
+            ["git", "--git-dir", str(objects.path), "fetch", "-q", "--no-tags", "--depth=1", "--force",
+             "--end-of-options", location, f"+{wanted}:{ref}"],
+            cwd=objects.path,
+            timeout_s=access.deadline_s,
+            env={**SEALED, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"},
+        )  # fmt: skip
+    tree = objects.tree_at(ref, _PREFIX)
+    if tree is None:
+        raise ConfigError(f"{revision} holds no python/sglang", where=location)
+    return Upstream(revision, ref, tree, objects)
+
+
+def kept_versions(objects: ObjectStore) -> list[str]:
+    """Return the releases that the object store holds, oldest first."""
+    refs = objects.refs("refs/patchkit/index")
+    return sorted({ref.split("/")[3] for ref in refs}, key=order)
+
+
+def listed_versions(access: Access) -> list[str]:
+    """Return the releases that the package index serves, newest first."""
+    if access.offline:
+        raise CommandError("the newest upstream is not known, and --offline forbids to ask the package index")
+    answer = run(
+        [*_pip(), "index", "versions", "sglang", "--json", "--disable-pip-version-check"],
+        cwd=access.cache,
+        timeout_s=access.deadline_s,
+    )
+    versions = json.loads(answer.stdout)["versions"]
+    return [str(version) for version in versions]
+
+
+def package_folder(directory: Path) -> Path:
+    """Return the sglang package in a checkout, a wheel tree, a site-packages folder or the package itself."""
+    for below in ("python/sglang", "sglang", "."):
+        candidate = directory / below
+        if (candidate / "srt").is_dir() and (candidate / "__init__.py").is_file():
+            return candidate
+    raise ConfigError(
+        "no sglang here",
+        where=str(directory),
+        found="neither python/sglang nor sglang with a folder srt",
+        hint="name a checkout, a site-packages folder or the sglang package itself",
+    )
+
+
+def _kept_ref(objects: ObjectStore, version: str, expected: Distribution | None) -> str | None:
+    refs = objects.refs(f"refs/patchkit/index/{version}")
+    if expected:
+        refs = {ref: commit for ref, commit in refs.items() if ref.endswith(expected.sha256)}
+    return min(refs, default=None)
+
+
+def _download(version: str, objects: ObjectStore, access: Access, expected: Distribution | None) -> str:
+    """Fetch the release's file, prove it, keep its tree, and return the ref."""
+    access.cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=access.cache, prefix="download-") as scratch:
+        path = fetch_distribution(version, Path(scratch), access)
+        digest = _sha256(path)
+        if expected and (path.name, digest) != (expected.filename, expected.sha256):
+            raise ConfigError(
+                f"the package index serves another file for sglang {version} than its pin names",
+                where=path.name,
+                found=f"sha256 {digest}; the pin has {expected.filename}, sha256 {expected.sha256}",
+                kept="nothing was stored",
+                hint="compare both files before you change distribution in pin.toml",
+            )
+        access.progress(f"storing sglang {version}")
+        ref = f"refs/patchkit/index/{version}/{digest}"
+        objects.keep(ref, distribution_files(path), note=path.name)
+    return ref
+
+
+def fetch_distribution(version: str, directory: Path, access: Access) -> Path:
+    """Download the one named file of a release by pip, with pip's own configuration, and return its path."""
+    access.progress(f"downloading sglang {version}")
+    platforms = [f"--platform={platform}" for platform in _PLATFORMS]
+    run(
+        [*_pip(), "download", "--no-deps", "--quiet", "--disable-pip-version-check", "--progress-bar=off",
+         *_PIP_TARGET, *platforms, "--dest", str(directory), f"sglang=={version}"],
+        cwd=directory,
+        timeout_s=access.deadline_s,
+    )  # fmt: skip
+    found = sorted(directory.glob("sglang-*"))
+    if len(found) != 1:
+        raise CommandError(f"pip downloaded {len(found)} files for sglang {version}", found=", ".join(map(str, found)))
+    return found[0]
+
+
+def distribution_files(path: Path) -> Iterator[tuple[str, File]]:
+    """Yield each source file of a wheel or sdist as (path in the repository, file).
+
+    Names that leave the folder, links, devices and an absurd size are refused. Modes are not kept: wheels
+    have lost the executable bits that the repository has.
+    """
+    members = _wheel_members(path) if path.suffix == ".whl" else _sdist_members(path)
+    total = count = 0
+    try:
+        for name, content in members:
+            count += 1
+            total += len(content)
+            if count > _MAX_FILES or total > _MAX_BYTES:
+                raise ConfigError("the distribution is larger than any sglang release", where=path.name)
+            yield name, File(content)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as exc:
+        raise ConfigError("the distribution is damaged", where=path.name, found=str(exc)) from exc
+
+
+def _wheel_members(path: Path) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(path) as wheel:
+        for member in wheel.infolist():
+            if member.is_dir() or not _is_source(member.filename, "sglang/", path):
+                continue
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise ConfigError("the distribution holds a link", where=f"{path.name}: {member.filename}")
+            yield "python/" + member.filename, wheel.read(member)
+
+
+def _sdist_members(path: Path) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(path) as archive:
+        for member in archive:
+            name = member.name.split("/", 1)[-1].removeprefix("python/")
+            if member.isdir() or not _is_source(name, "sglang/", path):
+                continue
+            stream = archive.extractfile(member) if member.isfile() else None
+            if stream is None:
+                raise ConfigError("the distribution holds a link or a device", where=f"{path.name}: {member.name}")
+            yield "python/" + name, stream.read()
+
+
+def _is_source(name: str, prefix: str, path: Path) -> bool:
+    """Whether the member is source of sglang; refuse a name that leaves its folder."""
+    pure = PurePosixPath(name)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name:
+        raise ConfigError("the distribution holds a path that leaves its folder", where=f"{path.name}: {name}")
+    return name.startswith(prefix) and not name.endswith(_COMPILED)
+
+
+def _directory_files(package: Path) -> Iterator[tuple[str, File]]:
+    for folder, below, names in os.walk(package):
+        below[:] = sorted(name for name in below if name not in ("__pycache__", ".git"))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.endswith(_COMPILED) or path.is_symlink() or not path.is_file():
+                continue
+            yield path.relative_to(package).as_posix(), File(path.read_bytes())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _pip() -> list[str]:
+    """Return the command that runs pip: this environment's, else the one on PATH (uv makes environments without)."""
+    from importlib.util import find_spec
+
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    if found := shutil.which("pip") or shutil.which("pip3"):
+        return [found]
+    raise CommandError("pip is not installed", hint=f"{sys.executable} -m ensurepip")

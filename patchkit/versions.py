@@ -1,0 +1,63 @@
+"""Read, order and write upstream versions and nightly tags; the only "v" on/off switch."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import total_ordering
+from typing import Self
+
+from patchkit.errors import ConfigError
+
+_UPSTREAM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:rc(\d+))?(?:\.post(\d+))?")
+_NIGHTLY = re.compile(r"nightly-dev-(\d{4})(\d{2})(\d{2})([a-z])")
+_FINAL = 1 << 30  # a final release comes after each of its release candidates
+
+
+def bare(name: str) -> str:
+    """Return the upstream version without the leading "v" of a tag or folder; refuse anything else."""
+    version = name.removeprefix("v")
+    if not _UPSTREAM.fullmatch(version):
+        raise ConfigError(f"'{name}' is not an upstream version", found="expected something like v0.5.15.post1")
+    return version
+
+
+def is_version(name: str) -> bool:
+    """Whether the text is an upstream version, with or without the leading "v"."""
+    return _UPSTREAM.fullmatch(name.removeprefix("v")) is not None
+
+
+def order(version: str) -> tuple[int, int, int, int, int]:
+    """Return the sort key of an upstream version: rc before final before post releases."""
+    match = _UPSTREAM.fullmatch(bare(version))
+    assert match is not None
+    major, minor, micro, candidate, post = match.groups()
+    return int(major), int(minor), int(micro), _FINAL if candidate is None else int(candidate), int(post or 0)
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class NightlyTag:
+    """`nightly-dev-YYYYMMDD[a-z]`; the letter counts the releases of that day from "a"."""
+
+    day: date
+    letter: str
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read one tag; refuse a malformed one and a day that no calendar has."""
+        match = _NIGHTLY.fullmatch(text)
+        if not match:
+            raise ConfigError(
+                f"'{text}' is not a nightly tag", found="expected nightly-dev-YYYYMMDD and a letter a to z"
+            )
+        try:
+            day = date(int(match[1]), int(match[2]), int(match[3]))
+        except ValueError as exc:
+            raise ConfigError(f"'{text}' names a day that does not exist") from exc
+        return cls(day, match[4])
+
+    def __str__(self) -> str:
+        return f"nightly-dev-{self.day:%Y%m%d}{self.letter}"
+
+    def __lt__(self, other: Self) -> bool:
+        return (self.day, self.letter) < (other.day, other.letter)
