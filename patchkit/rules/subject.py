@@ -1,0 +1,149 @@
+"""What verify looks at: each touched file before and after, with the patch line that brought each line."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from patchkit.model import Finding, Hunk, Pin, Placement, Severity
+from patchkit.scopes import Scopes, parse_python, scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an added line comes from. patch_line: the line of the patch file that adds it, from 1."""
+
+    topic: str
+    patch_file: str
+    hunk: Hunk
+    patch_line: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """The bytes of one file, parsed once when first asked for."""
+
+    path: str
+    text: bytes
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The lines without line feeds; lines[0] is line 1."""
+        lines = self.text.split(b"\n")
+        return lines[:-1] if lines and not lines[-1] else lines
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """The scope of each line."""
+        return scopes(self.text)
+
+    @cached_property
+    def tree(self) -> ast.Module | None:
+        """The syntax tree; None where the file is no Python that this interpreter can read."""
+        if not self.path.endswith(".py"):
+            return None
+        try:
+            return parse_python(self.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedFile:
+    """One touched file. before, after: None where the file does not exist on that side.
+
+    origins: for each line of `after`, what added it; None for a line of upstream.
+    """
+
+    path: str
+    before: Source | None
+    after: Source | None
+    origins: tuple[Origin | None, ...] = ()
+
+    def origin_at(self, line: int) -> Origin | None:
+        """Return what added a line of `after`, counted from 1."""
+        return self.origins[line - 1] if 1 <= line <= len(self.origins) else None
+
+    def is_added(self, first: int, last: int) -> bool:
+        """Whether the patch added every line of the range that is not blank."""
+        assert self.after is not None
+        lines = self.after.lines
+        return all(self.origins[n - 1] is not None or not lines[n - 1].strip() for n in range(first, last + 1))
+
+    def has_added(self, first: int, last: int) -> bool:
+        """Whether the patch added any line of the range."""
+        return any(self.origins[first - 1 : last])
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where one hunk lands. line: of the whole result, from 1, where its change begins; 0 where it has no place."""
+
+    topic: str
+    patch_file: str
+    hunk: Hunk
+    placement: Placement
+    line: int
+    scope: str
+
+
+class UpstreamIndex(Protocol):
+    """What the rules ask about the upstream tree as a whole."""
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file of the unpatched tree; None where there is none."""
+        ...
+
+    def has_word(self, word: str) -> bool:
+        """Whether the identifier stands anywhere in the Python files of the unpatched tree."""
+        ...
+
+    def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
+        """Return (path, line) of each class or function of this bare name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Everything that the rules need for one series at one pin."""
+
+    pin: Pin | None
+    files: Mapping[str, PatchedFile]
+    sites: tuple[Site, ...] = ()
+    index: UpstreamIndex | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def python_files(self) -> Iterator[PatchedFile]:
+        """Yield each touched Python file that exists after the series."""
+        for file in self.files.values():
+            if file.after is not None and file.path.endswith(".py"):
+                yield file
+
+
+def finding_at(
+    rule: str,
+    file: PatchedFile,
+    line: int,
+    message: str,
+    *,
+    origin: Origin | None = None,
+    severity: Severity = Severity.ERROR,
+    found: str = "",
+    hint: str = "",
+) -> Finding:
+    """Return a finding at a line of the result, with the patch line that brought it."""
+    origin = origin or file.origin_at(line)
+    return Finding(
+        rule,
+        severity,
+        message,
+        topic=origin.topic if origin else "",
+        path=file.path,
+        line=line,
+        scope=file.after.scopes.at(line) if file.after else "",
+        patch_file=origin.patch_file if origin else "",
+        patch_line=origin.patch_line if origin else 0,
+        found=found,
+        hint=hint,
+    )

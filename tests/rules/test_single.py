@@ -1,0 +1,173 @@
+"""What is there twice is found, and its sound twin is not."""
+
+from textwrap import dedent
+
+import pytest
+
+from patchkit.rules import single
+from tests.rules.patched import patched, subject
+
+
+def rules(before: str, after: str) -> list[tuple[str, int]]:
+    """Return (rule, line) of each finding."""
+    before, after = dedent(before), dedent(after)
+    return [(finding.rule, finding.line) for finding in single.find(subject(patched(before, after)))]
+
+
+METHOD_TWICE = """\
+class Queue:
+    def release(self):
+        self.pool.clear()
+
+    def resume(self):
+        pass
+{more}"""
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        pytest.param("\n    def release(self):\n        self.pool = None\n", [("PK501", 8)], id="twice"),
+        pytest.param("\n    def release_all(self):\n        self.pool = None\n", [], id="another name"),
+        pytest.param("\nclass Other:\n    def release(self):\n        self.pool = 1\n", [], id="another class"),
+        pytest.param("\n    @resume.setter\n    def resume(self, x):\n        self.pool = x\n", [], id="setter"),
+        pytest.param("    if X:\n        def release(self):\n            self.pool = None\n", [], id="another body"),
+    ],
+)
+def test_definition_twice_in_one_body(more: str, expected: list[tuple[str, int]]) -> None:
+    assert rules(METHOD_TWICE.format(more=""), METHOD_TWICE.format(more=more)) == expected
+
+
+def test_upstream_s_own_double_definition_is_not_ours() -> None:
+    before = METHOD_TWICE.format(more="\n    def release(self):\n        self.pool = 2\n")
+    assert rules(before, before + "\n    def other(self):\n        return 1\n") == []
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        pytest.param("    SGLANG_WAIT = EnvFloat(600.0)\n", [("PK501", 3)], id="twice"),
+        pytest.param("    SGLANG_WAIT_MORE = EnvFloat(600.0)\n", [], id="another name"),
+        pytest.param("    SGLANG_WAIT = wrap(SGLANG_WAIT)\n", [], id="built from the former"),
+    ],
+)
+def test_field_assigned_twice(added: str, expected: list[tuple[str, int]]) -> None:
+    before = "class Envs:\n    SGLANG_WAIT = EnvInt(300)\n"
+    assert rules(before, before + added) == expected
+
+
+@pytest.mark.parametrize(
+    ("flag", "expected"), [("--tp", [("PK501", 3)]), ("--tp-size", [])], ids=["twice", "another flag"]
+)
+def test_flag_added_twice(flag: str, expected: list[tuple[str, int]]) -> None:
+    before = "def add(parser):\n    parser.add_argument('--tp')\n"
+    assert rules(before, before + f"    parser.add_argument('{flag}', type=int)\n") == expected
+
+
+FIX_LOWER = """\
+class Scheduler:
+    def abort(self, recv):
+        for req in self.queue:
+{fix}            if req.rid == recv.rid:
+                if hasattr(req.sender, "abort"):
+                    req.sender.abort()
+{lower}"""
+FIX = """\
+            if self.enable_storage:
+                self.tree_cache.release_aborted_request(req.rid)
+"""
+
+
+def test_same_fix_five_lines_lower_upstream() -> None:
+    assert rules(FIX_LOWER.format(fix="", lower=FIX), FIX_LOWER.format(fix=FIX, lower=FIX)) == [("PK502", 4)]
+
+
+def test_fix_that_upstream_has_not_is_silent() -> None:
+    assert rules(FIX_LOWER.format(fix="", lower=""), FIX_LOWER.format(fix=FIX, lower="")) == []
+
+
+def test_same_fix_in_a_sibling_method_is_silent() -> None:
+    sibling = "    def other(self, req):\n        for req in self.queue:\n" + FIX
+    before = FIX_LOWER.format(fix="", lower=sibling)
+    assert rules(before, FIX_LOWER.format(fix=FIX, lower=sibling)) == []
+
+
+BRANCHES = """\
+def conclude(self, reqs, polls):
+    for req, poll in zip(reqs, polls):
+        if poll == SUCCESS:
+            release_kv_cache(req, self.tree_cache)
+{on_success}        elif poll == FAILED:
+            try:
+                req.sender.failure_exception()
+            except Exception as exc:
+                message = str(exc)
+{on_error}            prepare_abort(req, message)
+{on_failed}        else:
+            continue
+        self.done(req)
+{at_end}"""
+RELEASE = "release_kv_cache(req, self.tree_cache)\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "depth", "expected"),
+    [
+        pytest.param("on_success", 12, [("PK505", 4)], id="again on the same branch"),
+        pytest.param("on_failed", 12, [], id="once on each branch"),
+        pytest.param("at_end", 8, [("PK505", 14)], id="again after the branches join"),
+    ],
+)
+def test_release_is_called_once_on_each_path(place: str, depth: int, expected: list[tuple[str, int]]) -> None:
+    nothing = dict.fromkeys(("on_success", "on_error", "on_failed", "at_end"), "")
+    after = BRANCHES.format(**{**nothing, place: " " * depth + RELEASE})
+    assert rules(BRANCHES.format(**nothing), after) == expected
+
+
+@pytest.mark.parametrize(
+    ("error_path", "expected"),
+    [
+        pytest.param("pass", [("PK505", 5)], id="falls through to upstream's release"),
+        pytest.param("return", [], id="leaves"),
+        pytest.param("raise", [], id="raises"),
+    ],
+)
+def test_release_a_second_time_on_the_error_path(error_path: str, expected: list[tuple[str, int]]) -> None:
+    text = """\
+    def finish(self, req):
+        try:
+            req.grammar.accept()
+        except ValueError:
+            {release}{leave}
+        release_kv_cache(req, self.tree_cache)
+    """
+    text = dedent(text)
+    before = text.format(release="", leave=error_path)
+    assert rules(before, text.format(release=RELEASE + " " * 8, leave=error_path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"), [("return 1", []), ("self.log(req)", [("PK505", 6)])], ids=["last act", "more may fail"]
+)
+def test_release_in_try_and_in_its_handler(last: str, expected: list[tuple[str, int]]) -> None:
+    text = "def f(req):\n    try:\n        release(req)\n        {last}\n    except E:\n        {more}raise\n"
+    assert rules(text.format(last=last, more=""), text.format(last=last, more="release(req)\n        ")) == expected
+
+
+@pytest.mark.parametrize("call", ["logger.info('x')", "self.items.append(req)", "time.sleep(1)"])
+def test_call_that_may_repeat_is_silent(call: str) -> None:
+    assert (
+        rules(f"def f(self, req):\n    {call}\n    g()\n", f"def f(self, req):\n    {call}\n    g()\n    {call}\n")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [("g()", [("PK502", 2)]), ("self.pending = True", [])],
+    ids=["nothing else writes it", "reset after a change"],
+)
+def test_state_set_twice(between: str, expected: list[tuple[str, int]]) -> None:
+    before = f"def f(self):\n    {between}\n    self.pending = False\n"
+    after = f"def f(self):\n    self.pending = False\n    {between}\n    self.pending = False\n"
+    assert rules(before, after) == expected
