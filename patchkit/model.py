@@ -53,10 +53,15 @@ class LineKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HunkLine:
-    """One line of a hunk: its text as in the file, with its line feed unless the file ends without one."""
+    """One line of a hunk: its text as in the file, with its line feed unless the file ends without one.
+
+    spelling: what the patch writes otherwise than usual: the "\\ No newline" line as it stands there, or a line
+    feed alone for an empty context line that lost its space. Not part of what the line means.
+    """
 
     kind: LineKind
     text: bytes
+    spelling: bytes = field(default=b"", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class Hunk:
     old_start, new_start: line numbers as stated in the header.
     section: what follows the second `@@`, without the line feed.
     patch_line: the line of the `@@` header in the patch file, from 1.
+    header: the `@@` line as read; written again while it still says the same as the other fields.
     """
 
     path: str
@@ -77,6 +83,7 @@ class Hunk:
     lines: tuple[HunkLine, ...]
     section: bytes = b""
     patch_line: int = 0
+    header: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -115,6 +122,28 @@ class ChangeKind(StrEnum):
     MODE = "mode"
 
 
+class BinaryMethod(StrEnum):
+    """How a block of a `GIT binary patch` gives the content of one side."""
+
+    LITERAL = "literal"
+    DELTA = "delta"
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryBlock:
+    """One block of a `GIT binary patch`.
+
+    size: bytes of the content (LITERAL) or of the delta (DELTA), as stated.
+    payload: compressed with zlib, no longer in base 85.
+    raw: the block as read, its header line and the empty line at its end included.
+    """
+
+    method: BinaryMethod
+    size: int
+    payload: bytes = field(repr=False)
+    raw: bytes = field(default=b"", compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class FilePatch:
     """What a patch does to one file: one `diff --git` section.
@@ -124,6 +153,11 @@ class FilePatch:
     preimage_id, postimage_id: as on the `index` line, maybe abbreviated; empty where the line is missing;
     all zeros where the file does not exist on that side.
     old_mode, new_mode: octal text as "100644"; empty where the patch does not say.
+    binary: the section is about binary content, whether or not the patch carries it.
+    binary_blocks: forward, then backward if the patch has it.
+    strip: how many leading directories were taken off the names: 1 for a/ and b/, 0 for --no-prefix.
+    header: the lines before the first hunk as read; written again while they still say the same.
+    trailer: what follows the last hunk: a signature, empty lines, the head of the next mail.
     """
 
     old_path: str
@@ -136,6 +170,10 @@ class FilePatch:
     new_mode: str = ""
     binary: bool = False
     patch_line: int = 0
+    binary_blocks: tuple[BinaryBlock, ...] = ()
+    strip: int = 1
+    header: tuple[bytes, ...] = field(default=(), compare=False, repr=False)
+    trailer: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def path(self) -> str:

@@ -15,6 +15,8 @@ LAYERS = [
     "model",
     "results",
     "versions",
+    "patchheader",
+    "binarypatch",
     "patchtext",
     "place",
     "scopes",
