@@ -120,3 +120,10 @@ def prefill_without_storage(release, clock, monkeypatch):
     from smokekit.prefill import Prefill
 
     return Prefill(release, clock, monkeypatch, storage=False)
+
+
+@pytest.fixture
+def decode(release, clock, monkeypatch):
+    from smokekit.decode import Decode
+
+    return Decode(release, clock, monkeypatch)

@@ -19,6 +19,9 @@ class FakeManager:
     def __init__(self) -> None:
         self.failure_records: dict[int, str] = {}
 
+    def try_ensure_parallel_info(self, bootstrap_addr: str) -> bool:
+        return False  # the prefill side is not up
+
     def record_failure(self, bootstrap_room: int, failure_reason: str) -> None:
         self.failure_records[bootstrap_room] = failure_reason
 

@@ -113,6 +113,14 @@ class Release:
             scheduler.report_prefill_stats = lambda **stats: None
             scheduler.tp_rank = scheduler.pp_rank = 0
 
+    def set_no_kv_memory(self, prealloc_queue) -> None:
+        """Let the prealloc queue find no memory: nothing is preallocated, all else runs."""
+        prealloc_queue._uses_swa_tail_prealloc = lambda: False
+        prealloc_queue._allocatable_token_budgets = lambda **budget: 0
+
+    def set_context(self, monkeypatch) -> None:
+        """Answer for the runtime context (parallel sizes, settings), where a release has one."""
+
     def watch_kv(self, monkeypatch, log: EventLog) -> None:
         """Replace the two functions that move KV in and out of the tree by log entries."""
 
