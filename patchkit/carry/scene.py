@@ -1,0 +1,92 @@
+"""One file of the old series beside the new upstream text it may go to, and what changed in each scope."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from patchkit.carry.align import Alignment, align
+from patchkit.carry.nouns import Edit, Lines, Source
+from patchkit.scopes import MODULE
+
+_SPACE = re.compile(r"\s+")
+_TRIVIAL = frozenset({"else:", "try:", "finally:", "return", "return None", "pass", "break", "continue", "return True", "return False"})
+
+
+def plain(line: str) -> str:
+    """Return a line without what a formatter may change: indentation, spacing, kinds of quotes, a last comma."""
+    return _SPACE.sub(" ", line.strip()).replace("'", '"').removesuffix(",")
+
+
+def telling(lines: Iterable[str]) -> list[str]:
+    """Return the lines, made plain, that say something: no blanks, comments, lone brackets or bare keywords."""
+    found = (plain(line) for line in lines)
+    return [line for line in found if len(line) > 3 and line not in _TRIVIAL and line[0] != "#" and re.search(r"\w\w", line)]
+
+
+@dataclass
+class Scene:
+    """The old base, the patched text, and the new upstream text at `path` (which may be another file)."""
+
+    path: str
+    base: Source
+    theirs: Source
+    new: Source
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """Where each old base line is in the new text."""
+        return align(self.base.lines, self.new.lines)
+
+    @cached_property
+    def introduced(self) -> dict[str, tuple[int, int]]:
+        """The definitions that the patch introduces: qualified name -> lines [lo:hi] of the patched text."""
+        had = {one.name for one in self.base.scopes.definitions}
+        return {one.name: (one.first - 1, one.last) for one in self.theirs.scopes.definitions if one.name not in had}
+
+    @cached_property
+    def upstream_new(self) -> frozenset[str]:
+        """The definitions that upstream has newly in this file."""
+        had = {one.name for one in self.base.scopes.definitions}
+        return frozenset(one.name for one in self.new.scopes.definitions if one.name not in had)
+
+    def scope_of(self, edit: Edit) -> str:
+        """Return the scope that an edit changes; what it defines itself is no scope of it."""
+        if edit.new:
+            names = self.theirs.scopes.enclosing(range(edit.at + 1, edit.at + len(edit.new) + 1))
+        else:
+            names = self.base.scopes.enclosing(range(edit.lo + 1, edit.hi + 1))
+        while names in self.introduced:
+            names = names.rpartition(".")[0] or MODULE
+        return names
+
+    def lines_in(self, source: Source, scope: str) -> list[str]:
+        """Return the lines of a scope, with all that is nested in it; of a module, those outside of functions."""
+        names = source.scopes.by_line
+        if scope == MODULE:
+            return [line for line, name in zip(source.lines, names, strict=False) if name == MODULE]
+        inner = scope + "."
+        return [
+            line for line, name in zip(source.lines, names, strict=False) if name == scope or name.startswith(inner)
+        ]
+
+    def counts(self, source: Source, scope: str) -> Counter[str]:
+        """Return the telling lines of a scope, counted."""
+        key = (id(source), scope)
+        if key not in self._counts:
+            self._counts[key] = Counter(telling(self.lines_in(source, scope)))
+        return self._counts[key]
+
+    @cached_property
+    def _counts(self) -> dict[tuple[int, str], Counter[str]]:
+        return {}
+
+    def has_scope(self, scope: str) -> bool:
+        """Whether the new text has a scope of this name."""
+        return scope == MODULE or any(one.name == scope for one in self.new.scopes.definitions)
+
+
+def text_between(lines: Lines, lo: int, hi: int) -> str:
+    """Return lines [lo:hi] as one text."""
+    return "\n".join(lines[lo:hi])

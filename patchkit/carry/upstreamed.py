@@ -1,0 +1,93 @@
+"""Does upstream already have what an edit does? Asked before any merging, so that nothing is applied twice."""
+
+import re
+from collections import Counter
+
+from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
+from patchkit.carry.scene import Scene, telling
+
+SURE_LENGTH = 24  # a shorter text may stand there for another reason
+
+_KEY = re.compile(
+    r"""(?P<definition>(?:async\ )?def\ \w+|class\ \w+)"""
+    r"""|(?P<name>[\w.]+)\s*(?::\ [^=]+)?=(?!=)"""
+    r"""|(?P<member>\w+):\ [\w\[\]., |"]+$"""
+    r"""|(?P<flag>"--[\w-]+")"""
+)
+
+
+def ask_upstream(edit: Edit, scene: Scene) -> Outcome | None:
+    """Return a drop where upstream has the edit, verbatim or in another form; None where nothing says so."""
+    return _same_change(edit, scene) or _verbatim(edit, scene) or _same_definition(edit, scene) or _same_key(edit, scene)
+
+
+def _drop(edit: Edit, evidence: str, *, suspect: bool = False) -> Outcome:
+    return Outcome(edit, Action.DROPPED, Stage.UPSTREAMED, (evidence,), suspect=suspect, cause=Cause.UPSTREAMED)
+
+
+def _same_change(edit: Edit, scene: Scene) -> Outcome | None:
+    """Upstream made the same change at the same place, up to layout."""
+    low, high = scene.alignment.around(edit.lo, edit.hi)
+    lo, hi = scene.alignment.new_index(low) + 1, scene.alignment.new_index(high)
+    theirs = (*scene.base.lines[low + 1 : edit.lo], *edit.new, *scene.base.lines[edit.hi : high])
+    ours = scene.new.lines[lo:hi]
+    if ours == scene.base.lines[low + 1 : high]:
+        return None
+    if ours == theirs:
+        return _drop(edit, f"upstream made the same change at {scene.path}:{lo + 1}")
+    if telling(theirs) and telling(ours) == telling(theirs):
+        return _drop(edit, f"upstream made the same change in another layout at {scene.path}:{lo + 1}")
+    return None
+
+
+def _verbatim(edit: Edit, scene: Scene) -> Outcome | None:
+    """All that the edit adds is newly in the same scope upstream, and all that it removes is gone from there."""
+    scope = scene.scope_of(edit)
+    added, removed = Counter(telling(edit.new)), Counter(telling(scene.base.lines[edit.lo : edit.hi]))
+    gain, loss = added - removed, removed - added
+    if not gain or not scene.has_scope(scope):
+        return None
+    before, after = scene.counts(scene.base, scope), scene.counts(scene.new, scope)
+    if any(after[line] < before[line] + n for line, n in gain.items()):
+        return None
+    if any(after[line] > before[line] - n for line, n in loss.items()):
+        return None
+    sure = sum(len(line) * n for line, n in gain.items()) >= SURE_LENGTH
+    return _drop(edit, f"upstream has these lines in {scope} of {scene.path}", suspect=not sure)
+
+
+def _same_definition(edit: Edit, scene: Scene) -> Outcome | None:
+    """The edit consists of definitions that upstream newly has in the same scope."""
+    first, last = edit.at, edit.at + len(edit.new)
+    inside = {name: span for name, span in scene.introduced.items() if first <= span[0] and span[1] <= last}
+    outer = [name for name in inside if not any(name.startswith(other + ".") for other in inside)]
+    if not outer or any(name not in scene.upstream_new for name in outer):
+        return None
+    covered = {at for name in outer for at in range(*inside[name])}
+    rest = telling(line for at, line in enumerate(edit.new, first) if at not in covered)
+    if rest:
+        return None
+    return _drop(edit, f"upstream newly defines {', '.join(sorted(outer))} in {scene.path}")
+
+
+def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
+    """Each name that the edit sets (field, parameter, argument, flag) is newly set in the same scope upstream."""
+    scope = scene.scope_of(edit)
+    if not edit.new or not scene.has_scope(scope):
+        return None
+    gain = Counter(telling(edit.new)) - Counter(telling(scene.base.lines[edit.lo : edit.hi]))
+    keys = {line: _key(line) for line in gain}
+    if not gain or any(not key for key in keys.values()):
+        return None
+    before = {_key(line) for line in scene.counts(scene.base, scope)}
+    after = {_key(line) for line in scene.counts(scene.new, scope)}
+    wanted = set(keys.values())
+    if wanted & before or not wanted <= after:
+        return None
+    return _drop(edit, f"upstream newly sets {', '.join(sorted(wanted))} in {scope} of {scene.path}")
+
+
+def _key(line: str) -> str:
+    """Return what a line sets: the name, member or flag; "" for a line that sets nothing."""
+    match = _KEY.match(line)
+    return (match["definition"] or match["name"] or match["member"] or match["flag"] or "") if match else ""
