@@ -30,6 +30,7 @@ LAYERS = [
     "store",
     "checkout",
     "upstream",
+    "trees",
     "engines/",
     "inimage",
     "verbs/",

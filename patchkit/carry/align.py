@@ -114,7 +114,7 @@ def _rarest_stretch(left: list[int], right: list[int], part: Block) -> tuple[Blo
         for start in occurrences:
             if start < passed:
                 continue
-            stretch, count = _extended(left, right, part, places, start, at)
+            stretch, count = _extended((left, right), part, places, (start, at))
             passed = stretch.hi
             following = max(following, stretch.new_hi)
             if best is None or best.hi - best.lo < stretch.hi - stretch.lo or count < rarest:
@@ -124,9 +124,11 @@ def _rarest_stretch(left: list[int], right: list[int], part: Block) -> tuple[Blo
 
 
 def _extended(
-    left: list[int], right: list[int], part: Block, places: dict[int, list[int]], start: int, at: int
+    texts: tuple[list[int], list[int]], part: Block, places: dict[int, list[int]], pair: tuple[int, int]
 ) -> tuple[Block, int]:
-    """Return the whole common stretch through left[start] and right[at], and how often its rarest line occurs."""
+    """Return the whole common stretch through a pair of equal lines, and how often its rarest line occurs."""
+    left, right = texts
+    start, at = pair
     lo, new_lo, hi, new_hi = start, at, start + 1, at + 1
     count = len(places[left[start]])
     while part.lo < lo and part.new_lo < new_lo and left[lo - 1] == right[new_lo - 1]:

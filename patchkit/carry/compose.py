@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from patchkit.carry.nouns import Lines, Piece
 
@@ -21,7 +22,7 @@ class Marked:
 def overlaps(pieces: Sequence[Piece]) -> list[tuple[Piece, Piece]]:
     """Return each pair of neighbouring pieces that want the same lines."""
     ordered = sorted(pieces, key=_place)
-    return [(a, b) for a, b in zip(ordered, ordered[1:], strict=False) if b.lo < a.hi]
+    return [(a, b) for a, b in pairwise(ordered) if b.lo < a.hi]
 
 
 def compose(new: Lines, pieces: Sequence[Piece]) -> Lines:

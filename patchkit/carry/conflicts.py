@@ -30,7 +30,9 @@ def settle_spans(outcomes: Sequence[Outcome], scene: Scene) -> tuple[list[Outcom
     while True:
         spans = _joined([_span(one.edit, edits, scene) for one in current if one.action is Action.UNRESOLVED])
         caught = [
-            at for at, one in enumerate(current) if one.action is not Action.UNRESOLVED and _is_caught(one, spans, scene)
+            at
+            for at, one in enumerate(current)
+            if one.action is not Action.UNRESOLVED and _is_caught(one, spans, scene)
         ]
         if not caught:
             return current, spans
@@ -54,7 +56,7 @@ def _span(edit: Edit, edits: Sequence[Edit], scene: Scene) -> Span:
     lo, hi = edit.lo, edit.hi
     while True:
         low, high = scene.alignment.around(lo, hi)
-        low, high = low + 1, high
+        low += 1
         for other in edits:
             if other.lo < high and low < other.hi:
                 low, high = min(low, other.lo), max(high, other.hi)
@@ -68,7 +70,9 @@ def _joined(spans: list[Span]) -> list[Span]:
     joined: list[Span] = []
     for span in sorted(spans, key=lambda one: (one.lo, one.hi)):
         last = joined[-1] if joined else None
-        if last and (span.lo < last.hi or span.new_lo < last.new_hi or (span.lo, span.new_lo) == (last.lo, last.new_lo)):
+        if last and (
+            span.lo < last.hi or span.new_lo < last.new_hi or (span.lo, span.new_lo) == (last.lo, last.new_lo)
+        ):
             joined[-1] = Span(last.lo, max(last.hi, span.hi), last.new_lo, max(last.new_hi, span.new_hi))
         else:
             joined.append(span)

@@ -130,7 +130,9 @@ def _create(section: FilePatch, ours: bytes | None) -> _Case:
     edit = Edit(1 if section.hunks else 0, 0, 0, text, 0)
     if ours is None:
         piece = Piece(section.path, 0, 0, text)
-        return _Case(section, None, [Outcome(edit, Action.CARRIED, Stage.MERGE, ("upstream has no such file",), (piece,))], [])
+        return _Case(
+            section, None, [Outcome(edit, Action.CARRIED, Stage.MERGE, ("upstream has no such file",), (piece,))], []
+        )
     if ours == join(text):
         same = Outcome(edit, Action.DROPPED, Stage.UPSTREAMED, ("upstream has the same file",), cause=Cause.UPSTREAMED)
         return _Case(section, None, [same], [])
@@ -140,11 +142,15 @@ def _create(section: FilePatch, ours: bytes | None) -> _Case:
 def _delete(section: FilePatch, base: bytes, ours: bytes | None) -> _Case:
     edit = Edit(1 if section.hunks else 0, 0, 0, (), 0)
     if ours is None:
-        gone = Outcome(edit, Action.DROPPED, Stage.UPSTREAMED, ("upstream deleted the file too",), cause=Cause.UPSTREAMED)
+        gone = Outcome(
+            edit, Action.DROPPED, Stage.UPSTREAMED, ("upstream deleted the file too",), cause=Cause.UPSTREAMED
+        )
         return _Case(section, None, [gone], [])
     if ours != base:
         return _whole(section, Cause.DELETE_MODIFY, "the patch deletes the file, upstream changed it")
-    return _Case(section, None, [Outcome(edit, Action.CARRIED, Stage.UNCHANGED, ("upstream left it alone",))], [], deleted=True)
+    return _Case(
+        section, None, [Outcome(edit, Action.CARRIED, Stage.UNCHANGED, ("upstream left it alone",))], [], deleted=True
+    )
 
 
 def _whole(section: FilePatch, cause: Cause, evidence: str) -> _Case:
@@ -221,5 +227,3 @@ def _decision(case: _Case, number: int, outcomes: Sequence[Outcome]) -> Decision
         evidence=tuple(dict.fromkeys(line for outcome in outcomes for line in outcome.evidence)),
         scope=case.scene.scope_of(outcomes[0].edit) if case.scene else "",
     )
-
-

@@ -11,7 +11,9 @@ from patchkit.carry.nouns import Edit, Lines, Source
 from patchkit.scopes import MODULE
 
 _SPACE = re.compile(r"\s+")
-_TRIVIAL = frozenset({"else:", "try:", "finally:", "return", "return None", "pass", "break", "continue", "return True", "return False"})
+_TRIVIAL = frozenset(
+    {"else:", "try:", "finally:", "return", "return None", "pass", "break", "continue", "return True", "return False"}
+)
 
 
 def plain(line: str) -> str:
@@ -22,7 +24,9 @@ def plain(line: str) -> str:
 def telling(lines: Iterable[str]) -> list[str]:
     """Return the lines, made plain, that say something: no blanks, comments, lone brackets or bare keywords."""
     found = (plain(line) for line in lines)
-    return [line for line in found if len(line) > 3 and line not in _TRIVIAL and line[0] != "#" and re.search(r"\w\w", line)]
+    return [
+        line for line in found if len(line) > 3 and line not in _TRIVIAL and line[0] != "#" and re.search(r"\w\w", line)
+    ]
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 
 from patchkit.carry.align import Alignment
 from patchkit.carry.nouns import Edit, Lines
@@ -53,7 +54,7 @@ def gaps(site: Site, alignment: Alignment) -> list[int]:
 
 def _site(edit: Edit, alignment: Alignment) -> Site:
     inner = [alignment.new_index(at) for at in range(edit.lo, edit.hi)]
-    whole = all(at >= 0 for at in inner) and all(b - a == 1 for a, b in zip(inner, inner[1:], strict=False))
+    whole = all(at >= 0 for at in inner) and all(b - a == 1 for a, b in pairwise(inner))
     left, right = alignment.keeps(edit.lo - 1), alignment.keeps(edit.hi)
     before, after = alignment.new_index(edit.lo - 1), alignment.new_index(edit.hi)
     if whole and left and right and after - before - 1 == edit.hi - edit.lo:

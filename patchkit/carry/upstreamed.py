@@ -18,7 +18,9 @@ _KEY = re.compile(
 
 def ask_upstream(edit: Edit, scene: Scene) -> Outcome | None:
     """Return a drop where upstream has the edit, verbatim or in another form; None where nothing says so."""
-    return _same_change(edit, scene) or _verbatim(edit, scene) or _same_definition(edit, scene) or _same_key(edit, scene)
+    return (
+        _same_change(edit, scene) or _verbatim(edit, scene) or _same_definition(edit, scene) or _same_key(edit, scene)
+    )
 
 
 def _drop(edit: Edit, evidence: str, *, suspect: bool = False) -> Outcome:
