@@ -364,3 +364,14 @@ class Manifest:
     sha256: str
     topics: Mapping[str, str]
     files: tuple[LockedFile, ...]
+
+
+# -- images -----------------------------------------------------------------------------------------------
+
+
+class EngineName(StrEnum):
+    """What builds an image and runs something in it."""
+
+    PODMAN = "podman"
+    DOCKER = "docker"
+    VENV = "venv"
