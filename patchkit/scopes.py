@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from patchkit.model import Hunk, LineKind
+
 MODULE = "<module>"
 
 _DEFINITION = re.compile(rb"(?P<indent>[ \t]*)(?:async[ \t]+)?(?P<word>def|class)[ \t]+(?P<name>\w+)")
@@ -63,18 +65,20 @@ class _Span:
     parent: int  # index of the enclosing span, -1 for the module
 
 
-def scopes(source: bytes) -> Scopes:
+def scopes(source: bytes, tree: ast.Module | None = None) -> Scopes:
     """Return the scopes of a Python file; a file that does not parse is read by its indentation.
 
     Parsing is CPython's own (27 ms for 4,051 lines), which is exact where tree-sitter loses the definitions
     that follow an unclosed bracket.
+
+    tree: the file's syntax tree, where the caller has it already.
     """
     lines = source.split(b"\n")
     if lines and not lines[-1]:
         lines.pop()
     problem, problem_line = "", 0
     try:
-        spans = list(_parsed_spans(parse_python(source)))
+        spans = list(_parsed_spans(tree or parse_python(source)))
     except (SyntaxError, ValueError, RecursionError) as exc:
         problem = getattr(exc, "msg", None) or str(exc)
         problem_line = getattr(exc, "lineno", None) or 1
@@ -99,6 +103,26 @@ def parse_python(source: bytes) -> ast.Module:
 def scope_at(source: bytes, line: int) -> str:
     """Return the qualified scope of one line, counted from 1. For many lines, read `scopes` once."""
     return scopes(source).at(line)
+
+
+def scope_of_hunk(hunk: Hunk, after: Scopes, first: int) -> str:
+    """Return the innermost scope of all lines that a hunk adds; of the line below what it only removes.
+
+    after: the scopes of the file with the hunk in it. first: the line of `after`, from 1, where its postimage begins.
+    """
+    added: list[int] = []
+    seams: list[int] = []
+    line = first
+    for each in hunk.lines:
+        match each.kind:
+            case LineKind.ADDED:
+                added.append(line)
+                line += 1
+            case LineKind.REMOVED:
+                seams.append(line)
+            case LineKind.CONTEXT:
+                line += 1
+    return after.enclosing(added or seams)
 
 
 def common_scope(names: Iterable[str]) -> str:

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from patchkit.model import Finding, Severity
-from patchkit.rules.subject import PatchedFile, Subject, finding_at
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+from patchkit.rules.subject import Definition, Function, PatchedFile, Subject, finding_at
 
 # A second definition under one of these is how the decorator works, not a mistake.
 _REPEATING_DECORATORS = {"overload", "setter", "getter", "deleter", "register", "register_fake", "dispatch"}
@@ -33,12 +31,11 @@ def defined_twice(file: PatchedFile) -> Iterator[Finding]:
     """Yield each name that one body binds twice, where the series brought one of the two."""
     assert file.after is not None
     assert file.after.tree is not None
-    for owner in ast.walk(file.after.tree):
-        if isinstance(owner, ast.Module | Definition):
-            for name, bindings in _bindings(owner).items():
-                for former, later in itertools.pairwise(bindings):
-                    yield from _twice(file, name, former, later)
-        if isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
+    for owner in (file.after.tree, *file.changed_definitions()):
+        for name, bindings in _bindings(owner).items():
+            for former, later in itertools.pairwise(bindings):
+                yield from _twice(file, name, former, later)
+        if isinstance(owner, Function):
             yield from _flags_twice(file, owner)
 
 
@@ -80,7 +77,7 @@ def _twice(file: PatchedFile, name: str, former: ast.stmt, later: ast.stmt) -> I
     )
 
 
-def _flags_twice(file: PatchedFile, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Finding]:
+def _flags_twice(file: PatchedFile, function: Function) -> Iterator[Finding]:
     """Yield each command line flag that one function adds twice: argparse then refuses to start."""
     seen: dict[str, int] = {}
     for node in ast.walk(function):
@@ -110,20 +107,25 @@ class _Statement:
     added: bool
     path: tuple[tuple[int, str, int], ...]  # from the function: (id of the owner, field, index)
 
+    @property
+    def first(self) -> int:
+        """Its first line."""
+        return self.node.lineno
+
+    @property
+    def last(self) -> int:
+        """Its last line."""
+        return self.node.end_lineno or self.node.lineno
+
 
 def applied_twice(file: PatchedFile) -> Iterator[Finding]:
     """Yield each added statement that the same path of its function already runs."""
-    assert file.after is not None
-    assert file.after.tree is not None
-    for function in ast.walk(file.after.tree):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if not file.has_added(function.lineno, function.end_lineno or function.lineno):
-            continue
-        yield from _repeats(file, function)
+    for function in file.changed_definitions():
+        if isinstance(function, Function):
+            yield from _repeats(file, function)
 
 
-def _repeats(file: PatchedFile, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Finding]:
+def _repeats(file: PatchedFile, function: Function) -> Iterator[Finding]:
     owners: dict[int, ast.AST] = {}
     statements = list(_statements(file, function, (), owners))
     by_text: dict[str, list[_Statement]] = defaultdict(list)
@@ -131,36 +133,59 @@ def _repeats(file: PatchedFile, function: ast.FunctionDef | ast.AsyncFunctionDef
         by_text[statement.text].append(statement)
     reported: set[int] = set()
     for statement in statements:
-        if not statement.added or statement.node.lineno in reported:
+        if not statement.added or statement.first in reported:
             continue
         for twin in by_text[statement.text]:
-            if twin is statement or (twin.added and twin.node.lineno > statement.node.lineno):
+            if twin is statement or (twin.added and twin.first > statement.first):
                 continue
-            if not _on_one_path(statement, twin, owners):
+            if not _on_one_path(statement, twin, owners) or _means_another(statement, twin, function):
                 continue
             rule = _weight(statement, twin, by_text)
             if rule:
-                first, last = statement.node.lineno, statement.node.end_lineno or statement.node.lineno
-                reported.update(range(first, last + 1))
+                reported.update(range(statement.first, statement.last + 1))
                 yield _repeat_finding(file, rule, statement, twin)
                 break
+
+
+def _counts(node: ast.AST) -> bool:
+    """Whether a second run of the statement may do harm, or shows that a change is there twice."""
+    match node:
+        case ast.If() | ast.For() | ast.AsyncFor() | ast.While() | ast.With() | ast.AsyncWith() | ast.Try():
+            return any(isinstance(below, ast.Call) for part in _bodies(node) for below in ast.walk(part))
+        case ast.Expr(value=ast.Call() as call) | ast.Expr(value=ast.Await(value=ast.Call() as call)):
+            return _last_name(call).lstrip("_").startswith(_ONCE)
+        case ast.Assign() | ast.AugAssign():
+            return any(isinstance(target, ast.Attribute | ast.Subscript) for target in _targets(node))
+        case _:
+            return False
 
 
 def _weight(statement: _Statement, twin: _Statement, by_text: dict[str, list[_Statement]]) -> str:
     """Return the rule that a repeated statement breaks; empty for one that may well be there twice."""
     node = statement.node
-    if isinstance(node, ast.If | ast.For | ast.AsyncFor | ast.While | ast.With | ast.AsyncWith | ast.Try):
-        return "PK502" if any(isinstance(below, ast.Call) for part in _bodies(node) for below in ast.walk(part)) else ""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
-        call = node.value.value if isinstance(node.value, ast.Await) else node.value
-        name = _last_name(call) if isinstance(call, ast.Call) else ""
-        return "PK505" if name.lstrip("_").startswith(_ONCE) else ""
+    if isinstance(node, ast.Expr):
+        return "PK505"
     if isinstance(node, ast.Assign | ast.AugAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         same_list = statement.path[:-1] == twin.path[:-1] and statement.path[-1][:2] == twin.path[-1][:2]
-        is_state = any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
-        return "PK502" if same_list and is_state and _alone(targets, by_text) else ""
-    return ""
+        return "PK502" if same_list and _alone(_targets(node), by_text) else ""
+    return "PK502"
+
+
+def _means_another(one: _Statement, other: _Statement, function: ast.AST) -> bool:
+    """Whether a name that the statement reads is bound anew between the two, as by another loop over other things."""
+    first, second = sorted((one, other), key=lambda statement: statement.first)
+    read = _names(first.node)
+    return any(
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.id in read
+        and first.last < node.lineno < second.first
+        for node in ast.walk(function)
+    )
+
+
+def _targets(node: ast.Assign | ast.AugAssign) -> Sequence[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def _alone(targets: Sequence[ast.expr], by_text: dict[str, list[_Statement]]) -> bool:
@@ -176,10 +201,10 @@ def _repeat_finding(file: PatchedFile, rule: str, statement: _Statement, twin: _
     return finding_at(
         rule,
         file,
-        statement.node.lineno,
-        f"`{first_line}` {what}: {whose} at line {twin.node.lineno}",
+        statement.first,
+        f"`{first_line}` {what}: {whose} at line {twin.first}",
         severity=Severity.ERROR,
-        found=f"line {statement.node.lineno} is added, line {twin.node.lineno} says the same",
+        found=f"line {statement.first} is added, line {twin.first} says the same",
         hint="drop the hunk if upstream has the fix; else show that the second is on another path",
     )
 
@@ -194,7 +219,7 @@ def _statements(
             here = (*path, (id(owner), field, index))
             if isinstance(node, Definition):
                 continue
-            if isinstance(node, ast.stmt):
+            if isinstance(node, ast.stmt) and _counts(node):
                 added = file.is_added(node.lineno, node.end_lineno or node.lineno)
                 yield _Statement(node, ast.unparse(node), added, here)
             yield from _statements(file, node, here, owners)
@@ -206,7 +231,7 @@ def _on_one_path(one: _Statement, other: _Statement, owners: dict[int, ast.AST])
     They part at the deepest owner that holds both: two branches of an `if` or `match` exclude each other, and
     so do two handlers; in one list the earlier must be able to reach its end.
     """
-    first, second = sorted((one, other), key=lambda statement: statement.node.lineno)
+    first, second = sorted((one, other), key=lambda statement: statement.first)
     depth = 0
     while depth < min(len(first.path), len(second.path)) and first.path[depth] == second.path[depth]:
         depth += 1

@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from patchkit.model import Finding, Hunk, Pin, Placement, Severity
+from patchkit.model import Finding, Hunk, Patch, Pin, Placement, Severity
+from patchkit.place import FileResult
 from patchkit.scopes import Scopes, parse_python, scopes
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Source:
     @cached_property
     def scopes(self) -> Scopes:
         """The scope of each line."""
-        return scopes(self.text)
+        return scopes(self.text, self.tree)
 
     @cached_property
     def tree(self) -> ast.Module | None:
@@ -47,6 +51,17 @@ class Source:
             return parse_python(self.text)
         except (SyntaxError, ValueError, RecursionError):
             return None
+
+
+def definitions_in(tree: ast.Module) -> Iterator[Definition]:
+    """Yield each class and function, nested ones too. Expressions hold none, so they are not walked."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            pending.extend(getattr(node, name, None) or ())
+        if isinstance(node, Definition):
+            yield node
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,13 @@ class PatchedFile:
         lines = self.after.lines
         return all(self.origins[n - 1] is not None or not lines[n - 1].strip() for n in range(first, last + 1))
 
+    def changed_definitions(self) -> Iterator[Definition]:
+        """Yield each class and function of `after` in which the patch added a line."""
+        assert self.after is not None
+        for node in definitions_in(self.after.tree) if self.after.tree else ():
+            if self.has_added(node.lineno, node.end_lineno or node.lineno):
+                yield node
+
     def has_added(self, first: int, last: int) -> bool:
         """Whether the patch added any line of the range."""
         return any(self.origins[first - 1 : last])
@@ -86,6 +108,15 @@ class Site:
     placement: Placement
     line: int
     scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One section of one patch, applied to its file as the patches before it left it."""
+
+    topic: str
+    patch_file: str
+    result: FileResult
 
 
 class UpstreamIndex(Protocol):
@@ -106,13 +137,20 @@ class UpstreamIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Everything that the rules need for one series at one pin."""
+    """Everything that the rules need for one series at one pin.
+
+    combined: the generated sglang.patch, with the path of its file.
+    locked_scopes: what the manifest records for each hunk of the combined patch, by path and number.
+    """
 
     pin: Pin | None
     files: Mapping[str, PatchedFile]
+    steps: tuple[Step, ...] = ()
     sites: tuple[Site, ...] = ()
     index: UpstreamIndex | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
+    locked_scopes: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    combined: Patch | None = None
+    combined_file: str = ""
 
     def python_files(self) -> Iterator[PatchedFile]:
         """Yield each touched Python file that exists after the series."""

@@ -171,3 +171,15 @@ def test_state_set_twice(between: str, expected: list[tuple[str, int]]) -> None:
     before = f"def f(self):\n    {between}\n    self.pending = False\n"
     after = f"def f(self):\n    self.pending = False\n    {between}\n    self.pending = False\n"
     assert rules(before, after) == expected
+
+
+LOOP = """\
+    for req in self.{queue}:
+        if self.enable_storage:
+            self.tree_cache.release_aborted_request(req.rid)
+"""
+
+
+def test_same_fix_in_two_loops_over_other_things_is_silent() -> None:
+    before = "def abort(self):\n" + LOOP.format(queue="waiting")
+    assert rules(before, before + LOOP.format(queue="bootstrap")) == []

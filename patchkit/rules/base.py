@@ -1,0 +1,47 @@
+"""PK2xx: the patch is written for this upstream: its preimage ids are the pin's."""
+
+from collections.abc import Iterator
+
+from patchkit.model import ChangeKind, Finding, Severity
+from patchkit.patchtext import blob_id
+from patchkit.rules.subject import Step, Subject
+
+_ABSENT = "the file does not exist"
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield each section whose file is not the one that its index line names."""
+    for step in subject.steps:
+        section = step.result.section
+        if section.kind is ChangeKind.CREATE and step.result.before is not None:
+            yield _finding("PK203", subject, step, "the patch creates a file that is there already")
+        elif section.kind is not ChangeKind.CREATE and step.result.before is None:
+            yield _finding("PK202", subject, step, "the patch changes a file that is not there")
+        elif not section.preimage_id and section.hunks:
+            yield _finding("PK204", subject, step, "no index line: nothing says for which upstream this is written")
+        elif not _is_same(section.preimage_id, step.result.before) and section.hunks:
+            yield _finding("PK201", subject, step, "the file is not the one that the patch is written for")
+
+
+def _is_same(stated: str, content: bytes | None) -> bool:
+    if not stated.strip("0"):
+        return content is None
+    return content is not None and blob_id(content).startswith(stated)
+
+
+def _finding(rule: str, subject: Subject, step: Step, message: str) -> Finding:
+    section, before = step.result.section, step.result.before
+    present = f"blob {blob_id(before)[:10]}" if before is not None else _ABSENT
+    stated = section.preimage_id[:10] or "nothing"
+    pin = subject.pin.name if subject.pin else "this upstream"
+    return Finding(
+        rule,
+        Severity.WARNING if rule == "PK204" else Severity.ERROR,
+        message,
+        topic=step.topic,
+        path=section.old_path,
+        patch_file=step.patch_file,
+        patch_line=section.patch_line,
+        found=f"{pin} has {present}; the index line says {stated}",
+        hint=f"patchkit identify {step.patch_file}",
+    )

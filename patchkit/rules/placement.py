@@ -1,0 +1,147 @@
+"""PK4xx: each hunk stands in the scope that it was written for, and nowhere else fits."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from patchkit.model import Finding, Hunk, LineKind, Placement, Severity
+from patchkit.rules.subject import PatchedFile, Source, Step, Subject
+from patchkit.scopes import scope_of_hunk
+
+_DEFINITION = re.compile(rb"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Yield each hunk that is not, or may not be, where it was meant."""
+    if subject.locked_scopes:
+        yield from _locked(subject)
+    for step in subject.steps:
+        if step.result.before is None or not step.result.section.path.endswith(".py"):
+            continue
+        before = Source(step.result.section.path, step.result.before)
+        yield from _header(step, before)
+        if not subject.locked_scopes:
+            yield from _several_places(step, before)
+
+
+def _locked(subject: Subject) -> Iterator[Finding]:
+    """Compare the scope of each hunk of the combined patch with the one that the manifest records."""
+    for section in subject.combined.files if subject.combined else ():
+        file = subject.files.get(section.path)
+        if file is None or file.after is None:
+            continue
+        for hunk in section.hunks:
+            recorded = subject.locked_scopes.get((section.path, hunk.number))
+            actual = scope_of_hunk(hunk, file.after.scopes, max(hunk.new_start, 1))
+            if recorded is None:
+                message = f"the manifest records no scope for {hunk.name}"
+                yield _combined_finding("PK403", subject, file, hunk, message, found=f"it stands in {actual}")
+            elif recorded != actual and section.path.endswith(".py"):
+                message = f"{hunk.name} stands in another scope than the manifest records"
+                found = f"it stands in {actual}; the manifest says {recorded}"
+                yield _combined_finding("PK401", subject, file, hunk, message, found=found)
+
+
+def _combined_finding(
+    rule: str, subject: Subject, file: PatchedFile, hunk: Hunk, message: str, *, found: str
+) -> Finding:
+    line = hunk.new_start + _first_change(hunk)
+    origin = file.origin_at(line)
+    return Finding(
+        rule, Severity.ERROR, message, topic=origin.topic if origin else "", path=file.path, line=line,
+        scope=file.after.scopes.at(line) if file.after else "",
+        patch_file=origin.patch_file if origin else subject.combined_file,
+        patch_line=origin.patch_line if origin else hunk.patch_line, found=found,
+        hint="read the hunk in its place; if it is right there: patchkit refresh",
+    )  # fmt: skip
+
+
+def _several_places(step: Step, before: Source) -> Iterator[Finding]:
+    """Yield each hunk whose preimage stands in several places, where no manifest says which one is meant."""
+    for hunk, placement in _placed(step):
+        if len(placement.candidates) < 2:
+            continue
+        assert placement.at is not None
+        if _header_decides(hunk, placement, before):
+            continue
+        first_change = _first_change(hunk)
+        scopes = {at: before.scopes.at(at + first_change + 1) for at in placement.candidates}
+        landed = scopes.pop(placement.at)
+        others = "; ".join(f"{scope}, line {at + 1}" for at, scope in scopes.items())
+        yield _finding(
+            "PK402", step, hunk, placement, landed,
+            message=f"{hunk.name} fits {len(placement.candidates)} places, and no manifest records which one is meant",
+            found=f"it lands in {landed}; its text stands also in {others}",
+            hint="give the hunk a line of context that only one place has, or record its scope: patchkit refresh",
+        )  # fmt: skip
+
+
+def _header(step: Step, before: Source) -> Iterator[Finding]:
+    """Yield each hunk whose header names another function than the ones above the place where it lands.
+
+    git writes the nearest definition line above the hunk: any `def` with its Python driver, one at column 0
+    without. So the name must be the nearest definition above at one of the depths.
+    """
+    for hunk, placement in _placed(step):
+        match = _DEFINITION.match(hunk.section.lstrip(b" "))
+        assert placement.at is not None
+        if not match or match[1] in (above := _definitions_above(before.lines, placement.at)):
+            continue
+        landed = before.scopes.at(placement.at + _first_change(hunk) + 1)
+        yield _finding(
+            "PK404", step, hunk, placement, landed,
+            message=f"{hunk.name} names {_text(match[1])} in its header and lands in {landed}",
+            found=f"the definitions above it are {', '.join(map(_text, above)) or 'none'}",
+            hint="read the hunk in its place; if it is right there: patchkit refresh",
+        )  # fmt: skip
+
+
+def _header_decides(hunk: Hunk, placement: Placement, before: Source) -> bool:
+    """Whether the definition that the hunk's header names is above the place taken and above no other."""
+    match = _DEFINITION.match(hunk.section.lstrip(b" "))
+    if not match:
+        return False
+    fitting = [at for at in placement.candidates if match[1] in _definitions_above(before.lines, at)]
+    return fitting == [placement.at]
+
+
+def _definitions_above(lines: Sequence[bytes], at: int) -> list[bytes]:
+    """Return the names of the nearest definition above an index at each depth, inner first."""
+    names: list[bytes] = []
+    column: int | None = None
+    for text in reversed(lines[:at]):
+        match = _DEFINITION.match(text)
+        if not match:
+            continue
+        here = len(text) - len(text.lstrip())
+        if column is None or here < column:
+            names.append(match[1])
+            column = here
+        if here == 0:
+            break
+    return names
+
+
+def _placed(step: Step) -> Iterator[tuple[Hunk, Placement]]:
+    for hunk, placement in zip(step.result.section.hunks, step.result.placements, strict=False):
+        if placement.at is not None:
+            yield hunk, placement
+
+
+def _first_change(hunk: Hunk) -> int:
+    return next((at for at, line in enumerate(hunk.lines) if line.kind is not LineKind.CONTEXT), 0)
+
+
+def _text(name: bytes) -> str:
+    return name.decode("ascii", "replace")
+
+
+def _finding(
+    rule: str, step: Step, hunk: Hunk, placement: Placement, scope: str, *, message: str,
+    found: str, hint: str,
+) -> Finding:  # fmt: skip
+    assert placement.at is not None
+    severity = Severity.ERROR if rule == "PK402" and placement.offset else Severity.WARNING
+    return Finding(
+        rule, severity, message, topic=step.topic, path=hunk.path, line=placement.at + _first_change(hunk) + 1,
+        scope=scope, patch_file=step.patch_file, patch_line=hunk.patch_line, found=found, hint=hint,
+    )  # fmt: skip
