@@ -194,21 +194,42 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
+class Variable:
+    """An environment variable that a topic adds. zero, negative, garbage: what such a value does."""
+
+    name: str
+    unit: str
+    default: str
+    meaning: str
+    zero: str
+    negative: str
+    garbage: str
+
+
+@dataclass(frozen=True, slots=True)
 class Topic:
     """One purpose, one patch file.
 
-    until: the upstream pull request that will make the topic needless, as "sgl-project/sglang#30203"; or empty.
+    fault: what goes wrong without it, in one sentence that an operator understands.
+    upstream: issues and pull requests, as "sgl-project/sglang#30203".
+    until: the one whose merge will make the topic needless; or empty.
+    since, fixed_in: the first upstream version with a fault of the topic, and the first without any; or empty.
+    client: what a client of the server sees.
     """
 
     name: str
     title: str
+    fault: str
     why: str
     upstream: tuple[str, ...] = ()
     lifecycle: str = "carry"
     until: str = ""
+    since: str = ""
+    fixed_in: str = ""
     guards: tuple[str, ...] = ()
     smoke: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    client: str = ""
+    environment: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,3 +323,55 @@ class FileChange:
     path: str
     before: bytes | None
     after: bytes | None
+
+
+# -- manifest ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LockedHunk:
+    """One hunk of sglang.patch as the manifest locks it.
+
+    scope: the qualified scope at the pin that the hunk was written for, as "Scheduler.abort_request".
+    topics: the topics whose lines it holds, in series order.
+    """
+
+    number: int
+    topics: tuple[str, ...]
+    scope: str
+    old_start: int
+    new_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFile:
+    """One touched file as the manifest locks it. None: the file does not exist on that side."""
+
+    path: str
+    mode: str
+    preimage: BlobId | None
+    postimage: BlobId | None
+    hunks: tuple[LockedHunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a series does to its pin, locked by hashes. sha256: of sglang.patch; topics: name -> sha256 of its file."""
+
+    version: str
+    commit: CommitId
+    tree: TreeId
+    sha256: str
+    topics: Mapping[str, str]
+    files: tuple[LockedFile, ...]
+
+
+# -- images -----------------------------------------------------------------------------------------------
+
+
+class EngineName(StrEnum):
+    """What builds an image and runs something in it."""
+
+    PODMAN = "podman"
+    DOCKER = "docker"
+    VENV = "venv"

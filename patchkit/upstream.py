@@ -86,6 +86,13 @@ class Access:
         return ObjectStore.open(self.cache / "objects.git")
 
 
+def cache_folder() -> Path:
+    """Return where upstreams and runtimes are kept: $XDG_CACHE_HOME/patchkit."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("patchkit")
+
+
 def bring_pin(pin: Pin, access: Access) -> Upstream:
     """Return the pin's tree, downloaded if it is not here yet, and proven by its sha256 and tree id."""
     upstream = bring_version(pin.version, access, expected=pin.distribution)

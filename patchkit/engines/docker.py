@@ -1,0 +1,42 @@
+"""docker by its command line, against a daemon that answers (which may be podman's socket)."""
+
+from pathlib import Path
+
+from patchkit.engines.containers import ContainerEngine, options
+from patchkit.engines.engine import BuildRequest
+from patchkit.errors import CommandError
+
+
+class Docker(ContainerEngine):
+    """docker; BuildKit where the client has buildx, else the legacy builder."""
+
+    name = "docker"
+
+    def describe(self) -> str:
+        """Return the daemon's version; a client alone is no engine."""
+        asked = self._engine("version", "--format", "{{.Server.Version}}", timeout_s=30, allowed=range(256))
+        if not asked.ok or not asked.stdout.strip():
+            raise CommandError(
+                "docker is installed, but no daemon answers",
+                found=asked.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0]
+                if asked.stderr.strip()
+                else "",
+                hint="start the docker daemon, or set DOCKER_HOST",
+            )
+        has_buildx = self._engine("buildx", "version", timeout_s=30, allowed=range(256)).ok
+        self.environment["DOCKER_BUILDKIT"] = "1" if has_buildx else "0"
+        builder = "BuildKit" if has_buildx else "legacy builder"
+        return f"docker daemon {asked.stdout.decode().strip()}, {builder}"
+
+    def build_command(self, request: BuildRequest, iid_file: Path, job: str) -> list[str]:
+        """`docker build`; a killed client stops the build in the daemon."""
+        command = [
+            "build", "--network=none", f"--iidfile={iid_file}", f"--tag={request.tag}",
+            f"--build-arg=BASE_IMAGE={request.base}",
+            *options("--build-arg", request.arguments), *options("--label", request.labels),
+        ]  # fmt: skip
+        if request.timestamp is not None:
+            command.append(f"--build-arg=SOURCE_DATE_EPOCH={request.timestamp}")
+        if not request.use_cache:
+            command.append("--no-cache")
+        return [*command, str(request.context)]

@@ -1,0 +1,93 @@
+"""podman by its command line. What each option is for was measured on 4.3.1 (docker/README.md)."""
+
+import os
+import time
+from pathlib import Path
+
+from patchkit.engines.containers import ContainerEngine, options
+from patchkit.engines.engine import BuildRequest
+from patchkit.process import run
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+class Podman(ContainerEngine):
+    """podman; settings made by docker/setup-podman.sh are used unless the user has his own."""
+
+    name = "podman"
+    local_prefix = "localhost/"
+
+    def __init__(self) -> None:
+        super().__init__()
+        if "CONTAINERS_CONF" not in os.environ and "CONTAINERS_STORAGE_CONF" not in os.environ:
+            self.environment.update(own_settings())
+
+    def describe(self) -> str:
+        """Return podman's version."""
+        return self._engine("--version", timeout_s=30).stdout.decode().strip()
+
+    def build_command(self, request: BuildRequest, iid_file: Path, job: str) -> list[str]:
+        """`podman build`. The key netns of containers.conf does not reach builds, so the network is said here."""
+        command = [
+            "build", "--network=none", "--pull=never", f"--iidfile={iid_file}", f"--tag={request.tag}",
+            f"--cgroup-parent=/{job}", f"--build-arg=BASE_IMAGE={request.base}",
+            *options("--build-arg", request.arguments), *options("--label", request.labels),
+        ]  # fmt: skip
+        if request.timestamp is not None:
+            command.append(f"--timestamp={request.timestamp}")
+        command.append("--layers" if request.use_cache else "--no-cache")
+        return [*command, str(request.context)]
+
+    def read_only_options(self) -> list[str]:
+        """Without the second option podman mounts writable folders of its own choice."""
+        return ["--read-only", "--read-only-tmpfs=false"]
+
+    def remove_container(self, name: str) -> None:
+        """Remove at once; the default first waits ten seconds for the command to end."""
+        self._engine("rm", "-f", "-t", "0", name, timeout_s=60, allowed=range(256))
+
+    def external_containers(self) -> frozenset[str]:
+        """Return the ids of buildah's working containers."""
+        listed = self._engine("ps", "-a", "--external", "--format", "{{.ID}} {{.Status}}", timeout_s=60)
+        rows = (row.split() for row in listed.stdout.decode().splitlines())
+        return frozenset(row[0] for row in rows if row[1:] == ["Storage"])
+
+    def end_build(self, job: str, before: frozenset[str]) -> None:
+        """End the RUN step that a killed build leaves behind (it has a session of its own), and its container."""
+        for folder in (_CGROUPS / "pids" / job, _CGROUPS / job):
+            _end_cgroup(folder)
+        for container in self.external_containers() - before:
+            self.remove_container(container)
+
+
+def own_settings() -> dict[str, str]:
+    """Return the variables that name the settings of docker/setup-podman.sh, where it has been run."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "patchkit" / "podman"
+    files = {"CONTAINERS_CONF": state / "containers.conf", "CONTAINERS_STORAGE_CONF": state / "storage.conf"}
+    return {key: str(path) for key, path in files.items()} if all(p.is_file() for p in files.values()) else {}
+
+
+def _end_cgroup(folder: Path) -> None:
+    """Kill what runs in a control group and below, and remove the empty groups."""
+    if not folder.is_dir():
+        return
+    below = sorted((path for path in folder.rglob("*") if path.is_dir()), reverse=True)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        processes = [p for group in [*below, folder] for p in _processes(group)]
+        if not processes:
+            break
+        run(["kill", "-KILL", *processes], cwd=Path("/"), timeout_s=10, allowed=range(256))
+        time.sleep(0.05)
+    for group in [*below, folder]:
+        try:
+            group.rmdir()
+        except OSError:  # busy for a moment, or removed by podman itself: nothing runs in it, and that counts
+            continue
+
+
+def _processes(group: Path) -> list[str]:
+    try:
+        return (group / "cgroup.procs").read_text().split()
+    except OSError:
+        return []

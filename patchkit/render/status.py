@@ -1,0 +1,80 @@
+"""How `status` is shown."""
+
+import textwrap
+
+from patchkit.model import Variable
+from patchkit.render import table
+from patchkit.results import Status, TopicStatus
+
+_WIDTH = 80
+
+
+def text(result: Status) -> str:
+    """Return pins, topics x pins, and the next step; all about one topic when it is the only one."""
+    if len(result.topics) == 1:
+        return _one_topic(result.topics[0])
+    newest = result.newest_upstream or "not known (the package index did not answer)"
+    pins = [("pin", "files", "hunks", "upstream")]
+    pins += [
+        (pin.pin, str(pin.files), str(pin.hunks), "cached" if pin.upstream_cached else "to be downloaded")
+        for pin in result.pins
+    ]
+    topics = [("topic", *(pin.pin for pin in result.pins))]
+    topics += [
+        (entry.topic.name, *("carried" if pin.pin in entry.pins else "-" for pin in result.pins))
+        for entry in result.topics
+    ]
+    return "\n".join(
+        [
+            f"version {result.version}, latest pin {result.latest}, newest upstream {newest}",
+            "",
+            table(pins),
+            "",
+            table(topics),
+            "",
+            f"next: {result.next_step}",
+        ]
+    )
+
+
+def _one_topic(entry: TopicStatus) -> str:
+    topic = entry.topic
+    facts = [
+        ("fault", topic.fault),
+        ("why", topic.why),
+        ("client", topic.client),
+        ("upstream", ", ".join(topic.upstream) or "none"),
+        ("releases", _releases(entry)),
+        ("lifecycle", f"{topic.lifecycle} {topic.until}".strip()),
+        ("pins", ", ".join(entry.pins) or "none"),
+        ("smoke", ", ".join(f"patches/smoke/{folder}" for folder in topic.smoke)),
+        ("guards", ", ".join(topic.guards)),
+    ]
+    lines = [f"{topic.name}: {topic.title}"]
+    for name, fact in facts:
+        lines += _fact(name, fact)
+    for variable in topic.environment:
+        lines += ["", variable.name, *_variable(variable)]
+    return "\n".join(lines)
+
+
+def _releases(entry: TopicStatus) -> str:
+    fixed = f"mended in {entry.topic.fixed_in}" if entry.topic.fixed_in else "not mended in any release yet"
+    return f"faulty since {entry.topic.since}, {fixed}"
+
+
+def _variable(variable: Variable) -> list[str]:
+    facts = [
+        ("meaning", variable.meaning),
+        ("default", f"{variable.default} {variable.unit}"),
+        ("0", variable.zero),
+        ("negative", variable.negative),
+        ("garbage", variable.garbage),
+    ]
+    return [line for name, fact in facts for line in _fact(name, fact)]
+
+
+def _fact(name: str, fact: str) -> list[str]:
+    if not fact:
+        return []
+    return textwrap.wrap(f"  {name + ':':<11}{fact}", width=_WIDTH, subsequent_indent=" " * 13, break_on_hyphens=False)

@@ -1,0 +1,134 @@
+"""One frozen record for the outcome of each verb, with its JSON schema version.
+
+A record's class says which verb it belongs to and which version its JSON document has; `exit_code` is what the
+process ends with after the record was shown.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from patchkit.model import Topic
+
+
+class Result(Protocol):
+    """What every record offers to the command line."""
+
+    verb: ClassVar[str]  # the module of patchkit.render that shows it
+    schema: ClassVar[int]  # raised when a field changes its meaning or goes away
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """`refresh`: which generated files of a pin were, or would be, written again."""
+
+    verb: ClassVar[str] = "refresh"
+    schema: ClassVar[int] = 1
+
+    pin: str
+    changed: tuple[str, ...]
+    check: bool
+
+    @property
+    def exit_code(self) -> int:
+        """4 when a check found a file that is not current."""
+        return 4 if self.check and self.changed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing that doctor looked at. hint: the line that mends it."""
+
+    name: str
+    ok: bool
+    found: str
+    hint: str = ""
+    needed: bool = True  # False: only some verbs want it
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """`doctor`: what is here, what is missing."""
+
+    verb: ClassVar[str] = "doctor"
+    schema: ClassVar[int] = 1
+
+    probes: tuple[Probe, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """6 when something that is needed is missing."""
+        return 6 if any(probe.needed and not probe.ok for probe in self.probes) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class PinStatus:
+    """One pin of the store. files, hunks: of its sglang.patch; 0 where the manifest was not generated yet."""
+
+    pin: str
+    topics: tuple[str, ...]
+    files: int
+    hunks: int
+    upstream_cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStatus:
+    """One topic, and the pins that carry it."""
+
+    topic: Topic
+    pins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`status`: pins, topics, staleness, and the next step."""
+
+    verb: ClassVar[str] = "status"
+    schema: ClassVar[int] = 1
+
+    version: str
+    latest: str
+    newest_upstream: str  # empty where it was not asked or not reached
+    pins: tuple[PinStatus, ...]
+    topics: tuple[TopicStatus, ...]
+    next_step: str
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0: status tells, it does not judge."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the main job. note: what it showed, in a few words."""
+
+    name: str
+    ok: bool
+    seconds: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`run`: apply, verify, build and smoke of one pin, in order."""
+
+    verb: ClassVar[str] = "run"
+    schema: ClassVar[int] = 1
+
+    pin: str
+    engine: str
+    steps: tuple[Step, ...]
+    artifact: str  # the image digest or the path of the virtual environment
+    failed_with: int  # the exit code of the step that failed, 0 if none did
+    next_step: str
+
+    @property
+    def exit_code(self) -> int:
+        """That of the step that failed."""
+        return self.failed_with

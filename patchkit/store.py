@@ -1,0 +1,214 @@
+"""patches/ and version.txt: read, validate, replace in one step."""
+
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from patchkit.errors import ConfigError
+from patchkit.manifest import read_manifest as parse_manifest
+from patchkit.model import CommitId, Distribution, Manifest, Pin, Series, Topic, TopicPatch, TreeId, Variable
+from patchkit.patchtext import read_patch
+from patchkit.versions import NightlyTag, bare, is_version, order
+
+PATCHES = "patches"
+COMBINED = "sglang.patch"
+MANIFEST = "manifest.json"
+GENERATED = (COMBINED, MANIFEST)
+
+
+def find_root(start: Path) -> Path:
+    """Return the nearest folder from `start` upwards that has patches/ with topics.toml in it."""
+    for folder in (start, *start.parents):
+        if (folder / PATCHES / "topics.toml").is_file():
+            return folder
+    raise ConfigError(
+        "no patches/ here or above", where=str(start), hint="run in the repository, or name it: patchkit --root DIR ..."
+    )
+
+
+def pin_folder(root: Path, pin: str) -> Path:
+    """Return the folder of a pin, whether it exists or not."""
+    return root / PATCHES / f"v{bare(pin)}"
+
+
+def pin_names(root: Path) -> list[str]:
+    """Return the pins of the store, oldest first, with the leading "v"."""
+    folders = (root / PATCHES).iterdir()
+    return sorted((folder.name for folder in folders if is_version(folder.name) and folder.is_dir()), key=order)
+
+
+def latest_pin(root: Path) -> str:
+    """Return the pin that patches/latest names."""
+    path = root / PATCHES / "latest"
+    name = _read(path).decode().strip()
+    if not pin_folder(root, name).is_dir():
+        raise ConfigError(f"patches/latest names {name}, which has no folder", where=_shown(path, root))
+    return f"v{bare(name)}"
+
+
+def chosen_pin(root: Path, pin: str | None) -> str:
+    """Return the pin that was asked for, which must exist, or else the latest."""
+    if pin is None:
+        return latest_pin(root)
+    if not pin_folder(root, pin).is_dir():
+        raise ConfigError(f"there is no pin {pin}", where=PATCHES, found=f"pins: {', '.join(pin_names(root))}")
+    return f"v{bare(pin)}"
+
+
+def read_pin(root: Path, name: str) -> Pin:
+    """Read a pin's pin.toml."""
+    path = pin_folder(root, name) / "pin.toml"
+    table = _read_toml(path, root)
+    try:
+        pin = Pin(
+            version=table["version"],
+            commit=CommitId(table["commit"]),
+            tree=TreeId(table["tree"]),
+            distribution=Distribution(table["distribution"]["filename"], table["distribution"]["sha256"]),
+            python=table.get("python", "3.12"),
+            base_images=tuple(table.get("base_images", ())),
+        )
+    except (KeyError, TypeError) as exc:
+        raise ConfigError("a setting of the pin is missing", where=_shown(path, root), found=str(exc)) from exc
+    if pin.name != f"v{bare(name)}":
+        raise ConfigError(
+            f"pin.toml names version {pin.version}, its folder is {path.parent.name}", where=_shown(path, root)
+        )
+    return pin
+
+
+def read_series_names(root: Path, name: str) -> list[str]:
+    """Return the patch files of a pin in series order; "#" starts a comment, as in quilt."""
+    path = pin_folder(root, name) / "series"
+    lines = (line.split("#")[0].strip() for line in _read(path).decode().splitlines())
+    names = [line for line in lines if line]
+    for number, listed in enumerate(names, start=1):
+        if "/" in listed or not listed.endswith(".patch") or names.count(listed) > 1:
+            raise ConfigError(f"'{listed}' cannot stand in a series", where=f"{_shown(path, root)}:{number}")
+        if not (path.parent / listed).is_file():
+            raise ConfigError(
+                f"{listed} is listed in the series but has no file",
+                where=f"{_shown(path, root)}:{number}",
+                hint="add the file or delete the line",
+            )
+    return names
+
+
+def read_series(root: Path, name: str) -> Series:
+    """Read a pin with all its topic patches, in series order."""
+    folder = pin_folder(root, name)
+    topics = tuple(
+        TopicPatch(
+            listed.removesuffix(".patch"), read_patch(_read(folder / listed), name=_shown(folder / listed, root))
+        )
+        for listed in read_series_names(root, name)
+    )
+    return Series(read_pin(root, name), topics)
+
+
+def read_combined(root: Path, name: str) -> bytes:
+    """Return the bytes of the generated sglang.patch."""
+    return _read_generated(root, name, COMBINED)
+
+
+def read_manifest(root: Path, name: str) -> Manifest:
+    """Read the generated manifest.json of a pin."""
+    where = _shown(pin_folder(root, name) / MANIFEST, root)
+    return parse_manifest(_read_generated(root, name, MANIFEST), where=where)
+
+
+def read_topics(root: Path) -> dict[str, Topic]:
+    """Return every topic of topics.toml by its name, in the file's order."""
+    path = root / PATCHES / "topics.toml"
+    topics = {}
+    for name, table in _read_toml(path, root).items():
+        try:
+            topics[name] = _topic(name, table)
+        except (KeyError, TypeError, AttributeError) as exc:
+            raise ConfigError(f"topic {name} lacks a setting", where=_shown(path, root), found=str(exc)) from exc
+    return topics
+
+
+def read_version(root: Path) -> NightlyTag:
+    """Read version.txt."""
+    return NightlyTag.read(_read(root / "version.txt").decode().strip())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write the file beside its place, flush it to the disk, and move it there: old or new, never half."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as spool:
+        try:
+            spool.write(content)
+            spool.flush()
+            os.fsync(spool.fileno())
+            os.chmod(spool.name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+            os.replace(spool.name, path)
+        except BaseException:
+            os.unlink(spool.name)
+            raise
+
+
+def write_new_pin(root: Path, name: str, files: Mapping[str, bytes]) -> Path:
+    """Write the folder of a new pin in one step; a pin that exists is refused."""
+    folder = pin_folder(root, name)
+    if folder.exists():
+        raise ConfigError(f"pin {folder.name} exists already", where=_shown(folder, root))
+    scratch = Path(tempfile.mkdtemp(dir=root / PATCHES, prefix=f".{folder.name}."))
+    try:
+        for file, content in files.items():
+            (scratch / file).write_bytes(content)
+        scratch.chmod(0o755)
+        os.rename(scratch, folder)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return folder
+
+
+def _topic(name: str, table: Mapping[str, Any]) -> Topic:
+    return Topic(
+        name=name,
+        title=table["title"],
+        fault=table["fault"],
+        why=table["why"],
+        upstream=tuple(table.get("upstream", ())),
+        lifecycle=table.get("lifecycle", "carry"),
+        until=table.get("until", ""),
+        since=table.get("since", ""),
+        fixed_in=table.get("fixed_in", ""),
+        guards=tuple(table.get("guards", ())),
+        smoke=tuple(table.get("smoke", ())),
+        client=table.get("client", ""),
+        environment=tuple(Variable(name=key, **value) for key, value in table.get("environment", {}).items()),
+    )
+
+
+def _read_generated(root: Path, name: str, file: str) -> bytes:
+    path = pin_folder(root, name) / file
+    if not path.is_file():
+        raise ConfigError(
+            f"{file} was not generated yet", where=_shown(path, root), hint=f"patchkit refresh v{bare(name)}"
+        )
+    return _read(path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as exc:
+        raise ConfigError(f"cannot read {path.name}", where=str(path), found=exc.strerror or str(exc)) from exc
+
+
+def _read_toml(path: Path, root: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_read(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise ConfigError("not valid TOML", where=_shown(path, root), found=str(exc)) from exc
+
+
+def _shown(path: Path, root: Path) -> str:
+    return str(path.relative_to(root))

@@ -1,0 +1,68 @@
+"""`status`: pins, topics, what is stale, and the next step."""
+
+from pathlib import Path
+
+from patchkit.errors import ConfigError, PatchkitError
+from patchkit.model import Topic
+from patchkit.results import PinStatus, Status, TopicStatus
+from patchkit.store import latest_pin, pin_names, read_manifest, read_pin, read_series_names, read_topics, read_version
+from patchkit.upstream import Access, kept_versions, listed_versions
+from patchkit.versions import order
+
+
+def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Status:
+    """Return what the store holds, how far it is behind upstream, and what to do next.
+
+    topic: tell of this one alone.
+    """
+    topics = read_topics(root)
+    if topic is not None and topic not in topics:
+        raise ConfigError(
+            f"there is no topic {topic}", where="patches/topics.toml", found=f"topics: {', '.join(topics)}"
+        )
+    pins = pin_names(root)
+    carried = {pin: [name.removesuffix(".patch") for name in read_series_names(root, pin)] for pin in pins}
+    latest = latest_pin(root)
+    newest = _newest_upstream(access)
+    cached = set(kept_versions(access.objects))
+    return Status(
+        version=str(read_version(root)),
+        latest=latest,
+        newest_upstream=newest,
+        pins=tuple(_pin_status(root, pin, carried[pin], cached) for pin in pins),
+        topics=tuple(_topic_status(each, carried) for each in topics.values() if topic in (None, each.name)),
+        next_step=_next_step(latest, newest),
+    )
+
+
+def _newest_upstream(access: Access) -> str:
+    """Return the newest release, or nothing where the index does not answer: status works without a network."""
+    try:
+        return f"v{listed_versions(access)[0]}"
+    except PatchkitError:
+        return ""
+
+
+def _pin_status(root: Path, pin: str, topics: list[str], cached: set[str]) -> PinStatus:
+    try:
+        files = read_manifest(root, pin).files
+    except ConfigError:
+        files = ()
+    return PinStatus(
+        pin=pin,
+        topics=tuple(topics),
+        files=len(files),
+        hunks=sum(len(file.hunks) for file in files),
+        upstream_cached=read_pin(root, pin).version in cached,
+    )
+
+
+def _topic_status(topic: Topic, carried: dict[str, list[str]]) -> TopicStatus:
+    pins = tuple(pin for pin, names in carried.items() if topic.name in names)
+    return TopicStatus(topic, pins)
+
+
+def _next_step(latest: str, newest: str) -> str:
+    if newest and order(newest) > order(latest):
+        return f"patchkit rebase --onto {newest}"
+    return "patchkit run"
