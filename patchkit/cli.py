@@ -172,6 +172,21 @@ command: Callable[..., Any] = main.command
 
 
 @main.command()
+@click.argument("pin", required=False)
+@click.option("--check", is_flag=True, help="Write nothing; end with 4 when a file is not current.")
+def refresh(pin: str | None, check: bool) -> None:
+    """Write the generated files of PIN again: sglang.patch and manifest.json.
+
+    \b
+    patchkit refresh                   the newest pin
+    patchkit refresh v0.5.16 --check   for CI
+    """
+    from patchkit.verbs.refresh import refresh_pin
+
+    show(refresh_pin(root(), pin, access(), check=check))
+
+
+@main.command()
 def doctor() -> None:
     """Tell what is missing here, and the line that mends it."""
     from patchkit.verbs.doctor import examine

@@ -31,6 +31,7 @@ LAYERS = [
     "store",
     "checkout",
     "upstream",
+    "generated",
     "trees",
     "engines/",
     "inimage",

@@ -1,0 +1,27 @@
+# Each target does all of its set-up on a fresh machine: Python 3.11 or later, git and make are enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: run test lint clean
+
+run: $(VENV)/.ready  ## apply, verify, build and smoke the newest pin (ARGS="--engine venv" chooses the engine)
+	$(BIN)/patchkit run --verbose $(ARGS)
+
+test: $(VENV)/.ready  ## the fast tests (ARGS=--everything adds network, container and slow ones)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("patchkit needs Python 3.11 or later") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out dist .pytest_cache .mypy_cache .ruff_cache
