@@ -201,3 +201,26 @@ def status(topic: str | None) -> None:
     from patchkit.verbs.status import tell_status
 
     show(tell_status(root(), access(), topic=topic))
+
+
+@main.command()
+@click.argument("pins", nargs=-1, metavar="[PIN ...]")
+@click.option("--all", "every", is_flag=True, help="Verify every pin of the store.")
+@click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Verify this file instead.")
+@click.option("--upstream", metavar="VERSION|DIR", help="The upstream that --patch is written for.")
+def verify(pins: tuple[str, ...], every: bool, patch: Path | None, upstream: str | None) -> None:
+    """Prove that each series is right, not only that it applies. Changes nothing.
+
+    \b
+    patchkit verify                    the newest pin
+    patchkit verify --all              every pin
+    patchkit verify --patch fix.patch --upstream 0.5.16
+    """
+    from patchkit.store import pin_names
+    from patchkit.verbs.verify import verify_patch, verify_pins
+
+    if patch is not None:
+        if upstream is None or pins or every:
+            raise click.UsageError("--patch needs --upstream, and stands alone")
+        show(verify_patch(patch, upstream, access()))
+    show(verify_pins(root(), pin_names(root()) if every else pins, access()))

@@ -27,6 +27,7 @@ LAYERS = [
     "rules/",
     "render/",
     "process",
+    "lint",
     "objects",
     "store",
     "checkout",

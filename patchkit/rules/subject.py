@@ -111,6 +111,24 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One of ruff's findings. code: as "F821"; "invalid-syntax" where the file does not compile."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """Ruff's findings on the touched files, before and after the series."""
+
+    before: tuple[Diagnostic, ...]
+    after: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One section of one patch, applied to its file as the patches before it left it."""
 
@@ -149,6 +167,7 @@ class Subject:
     sites: tuple[Site, ...] = ()
     index: UpstreamIndex | None = None
     locked_scopes: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    lint: Lint | None = None
     combined: Patch | None = None
     combined_file: str = ""
 

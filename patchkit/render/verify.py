@@ -1,0 +1,46 @@
+"""verify as a person reads it."""
+
+from patchkit.model import Finding, Severity
+from patchkit.results import Accepted, Verified, Verify
+
+_SIGNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def text(result: Verify) -> str:
+    """Return every finding with what it takes to act, then one line a series."""
+    blocks = [_block(finding) for subject in result.subjects for finding in subject.findings]
+    blocks += [_accepted(each) for subject in result.subjects for each in subject.accepted]
+    return "\n".join([*blocks, *(_summary(subject) for subject in result.subjects)])
+
+
+def _block(finding: Finding) -> str:
+    lines = [f"{_SIGNS[finding.severity]}: {finding.rule} {finding.message}"]
+    lines += [f"  {name + ':':<6} {value}" for name, value in _fields(finding) if value]
+    return "\n".join(lines)
+
+
+def _fields(finding: Finding) -> list[tuple[str, str]]:
+    place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    scope = f", {finding.scope}" if finding.scope else ""
+    patch = f"{finding.patch_file}:{finding.patch_line}" if finding.patch_line else finding.patch_file
+    return [("where", place + scope), ("patch", patch), ("found", finding.found), ("hint", finding.hint)]
+
+
+def _accepted(accepted: Accepted) -> str:
+    finding = accepted.finding
+    return f"accepted: {finding.rule} {finding.message}\n  until {accepted.until}: {accepted.reason}"
+
+
+def _summary(subject: Verified) -> str:
+    counts = {
+        "error": subject.errors,
+        "warning": sum(finding.severity is Severity.WARNING for finding in subject.findings),
+        "accepted": len(subject.accepted),
+    }
+    verdict = ", ".join(
+        f"{count} {name}{'s' if count > 1 and name != 'accepted' else ''}" for name, count in counts.items() if count
+    )
+    head = f"{subject.name}: {len(subject.topics)} topics, {subject.hunks} hunks in {subject.files} files"
+    lines = [f"{head}: {verdict or 'verified'} ({subject.seconds:.2f} s)"]
+    lines += [f"  not run: {reason}" for reason in subject.not_run]
+    return "\n".join(lines)

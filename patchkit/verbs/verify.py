@@ -1,0 +1,147 @@
+"""verify: prove that a series is right, not only that it applies. Read-only; works from the object store alone."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from patchkit.errors import ConfigError, PatchError
+from patchkit.lint import lint
+from patchkit.model import SOURCE_PREFIX, Finding, Manifest, Severity
+from patchkit.patchtext import read_patch
+from patchkit.results import Verified, Verify
+from patchkit.rules import application, base, placement, python, single
+from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
+from patchkit.rules.subject import Lint, Subject
+from patchkit.store import COMBINED, MANIFEST, chosen_pin, pin_folder, read_manifest, read_pin, read_series_names
+from patchkit.upstream import Access, bring_pin, bring_version, package_folder
+
+Rule = Callable[[Subject], Iterable[Finding]]
+RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
+Read = Callable[[Iterable[str]], Mapping[str, bytes | None]]
+
+
+def verify_pins(root: Path, names: Sequence[str], access: Access) -> Verify:
+    """Verify the series of these pins; of the latest one where none is named."""
+    pins = [chosen_pin(root, name) for name in names] or [chosen_pin(root, None)]
+    return Verify(tuple(_verify_pin(root, name, access) for name in pins))
+
+
+def verify_patch(file: Path, upstream: str, access: Access) -> Verify:
+    """Verify one patch file, of any project, on an upstream version or a directory."""
+    started = time.monotonic()
+    reader = _Reader(Path.cwd())
+    patches = [*reader.read(file, topic=file.stem)]
+    read = _directory_reader(Path(upstream)) if Path(upstream).is_dir() else bring_version(upstream, access).read
+    whole = compose(patches, read(touched_paths(patches)))
+    subject = Subject(None, whole.files, whole.steps, whole.sites, lint=_lint(whole, "3.12"))
+    return Verify((_verified(file.name, subject, patches, reader.findings, started),))
+
+
+def _verify_pin(root: Path, name: str, access: Access) -> Verified:
+    started = time.monotonic()
+    pin = read_pin(root, name)
+    upstream = bring_pin(pin, access)
+    reader = _Reader(root)
+    folder = pin_folder(root, name)
+    listed = read_series_names(root, name)
+    patches = [patch for file in listed for patch in reader.read(folder / file, topic=file.removesuffix(".patch"))]
+    combined = list(reader.read(folder / COMBINED, topic="")) if (folder / COMBINED).is_file() else []
+    whole = compose(patches, upstream.read(touched_paths(patches)))
+    subject = Subject(
+        pin,
+        whole.files,
+        whole.steps,
+        whole.sites,
+        lint=_lint(whole, pin.python),
+        combined=combined[0].patch if combined else None,
+        combined_file=reader.shown(folder / COMBINED),
+        locked_scopes=_locked_scopes(_manifest(root, name)),
+    )
+    return _verified(name, subject, patches, reader.findings, started)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads patch files; one that is malformed becomes a finding, so that the others are looked at too."""
+
+    root: Path
+    findings: list[Finding]
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.findings = []
+
+    def shown(self, file: Path) -> str:
+        """Return the file's path as findings show it."""
+        return str(file.relative_to(self.root)) if file.is_relative_to(self.root) else str(file)
+
+    def read(self, file: Path, *, topic: str) -> Iterator[NamedPatch]:
+        """Yield the patch; nothing where it is malformed."""
+        shown = self.shown(file)
+        try:
+            raw = file.read_bytes()
+        except OSError as exc:
+            raise ConfigError(f"cannot read {file.name}", where=shown, found=exc.strerror or str(exc)) from exc
+        try:
+            yield NamedPatch(topic, shown, read_patch(raw, name=shown))
+        except PatchError as exc:
+            line = exc.where.rpartition(":")[2]
+            self.findings.append(
+                Finding(
+                    exc.rule,
+                    Severity.ERROR,
+                    exc.what,
+                    topic=topic,
+                    patch_file=shown,
+                    patch_line=int(line) if line.isdigit() else 0,
+                    found=exc.found,
+                    hint=exc.hint,
+                )
+            )
+
+
+def _verified(
+    name: str, subject: Subject, patches: Sequence[NamedPatch], found: Sequence[Finding], started: float
+) -> Verified:
+    findings = [*found, *(finding for rule in RULES for finding in rule(subject))]
+    return Verified(
+        name,
+        topics=tuple(named.topic for named in patches),
+        files=len(subject.files),
+        hunks=len(subject.sites),
+        findings=tuple(findings),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _manifest(root: Path, name: str) -> Manifest | None:
+    return read_manifest(root, name) if (pin_folder(root, name) / MANIFEST).is_file() else None
+
+
+def _locked_scopes(manifest: Manifest | None) -> Mapping[tuple[str, int], str]:
+    files = manifest.files if manifest else ()
+    return {(file.path, hunk.number): hunk.scope for file in files for hunk in file.hunks}
+
+
+def _lint(whole: Composed, version: str) -> Lint:
+    changed = [file for file in whole.files.values() if file.path.endswith(".py") and file.after != file.before]
+    before = {file.path: file.before.text for file in changed if file.before}
+    after = {file.path: file.after.text for file in changed if file.after}
+    return lint(before, after, python=version)
+
+
+def _directory_reader(directory: Path) -> Read:
+    """Return what reads files of a directory as it stands, below python/sglang/ or beside it."""
+    package = package_folder(directory)
+
+    def read(paths: Iterable[str]) -> Mapping[str, bytes | None]:
+        contents: dict[str, bytes | None] = {}
+        for path in paths:
+            inside = path.startswith(SOURCE_PREFIX)
+            file = package / path.removeprefix(SOURCE_PREFIX) if inside else directory / path
+            is_safe = ".." not in path.split("/") and not path.startswith("/")
+            contents[path] = file.read_bytes() if is_safe and file.is_file() else None
+        return contents
+
+    return read
