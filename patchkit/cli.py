@@ -224,3 +224,50 @@ def verify(pins: tuple[str, ...], every: bool, patch: Path | None, upstream: str
             raise click.UsageError("--patch needs --upstream, and stands alone")
         show(verify_patch(patch, upstream, access()))
     show(verify_pins(root(), pin_names(root()) if every else pins, access()))
+
+
+_ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
+
+
+@main.command()
+@click.argument("pins", metavar="[PIN ...]", nargs=-1)
+@click.option("--engine", type=_ENGINES, default="auto", help="auto: $PATCHKIT_ENGINE, else podman, docker, venv.")
+@click.option("--base", default="", metavar="IMAGE|cpu", help="An image with the pin's sglang, or a CPU stand-in.")
+@click.option("--tag", default="", help="Name the image so.")
+def build(pins: tuple[str, ...], engine: str, base: str, tag: str) -> None:
+    """Build the image of each PIN on a proven base.
+
+    \b
+    patchkit build                                           the newest pin
+    patchkit build --base lmsysorg/sglang:v0.5.12.post1      on upstream's image
+    patchkit build --base cpu --engine podman                no GPU, no registry
+    """
+    from patchkit.verbs.build import build_images
+
+    show(build_images(root(), pins, access(), engine=engine, base=base, tag=tag))
+
+
+@main.command()
+@click.argument("pin", required=False)
+@click.option("--engine", type=_ENGINES, default="auto", help="auto: $PATCHKIT_ENGINE, else podman, docker, venv.")
+@click.option("--image", default="", help="Instead of the image that `build` made.")
+@click.option("--control", is_flag=True, help="Run without the series too: each fault must fail there.")
+@click.option("--topic", default="", help="Only this topic's tests.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write the verdicts here.")
+@click.option("--keep", is_flag=True, help="Leave the containers for a look inside.")
+def smoke(
+    *, pin: str | None, engine: str, image: str, control: bool, topic: str, junit: Path | None, keep: bool
+) -> None:
+    """Run the topics' smoke tests in the image of PIN.
+
+    \b
+    patchkit smoke --control                  prove that each test needs the series
+    patchkit smoke v0.5.16 --topic timeouts   one topic
+    """
+    from patchkit.verbs.smoke import run_smoke
+
+    show(
+        run_smoke(
+            root(), pin, access(), engine=engine, image=image, topic=topic, junit=junit, control=control, keep=keep
+        )
+    )

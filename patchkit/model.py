@@ -375,3 +375,52 @@ class EngineName(StrEnum):
     PODMAN = "podman"
     DOCKER = "docker"
     VENV = "venv"
+
+
+# -- smoke ------------------------------------------------------------------------------------------------
+
+
+class SmokeKind(StrEnum):
+    """What a smoke test claims. UNKNOWN: it does not say."""
+
+    FAULT = "fault"  # fails without the series, passes with it
+    REGRESSION = "regression"  # passes on both
+    UNKNOWN = "unknown"
+
+
+class Outcome(StrEnum):
+    """How a smoke test ended. FAULT: its own expectation failed; DRIFT: anything else, never a pass."""
+
+    OK = "ok"
+    FAULT = "fault"
+    DRIFT = "drift"
+    SKIPPED = "skipped"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeCase:
+    """One smoke test in one run."""
+
+    name: str
+    topic: str
+    kind: SmokeKind
+    fault: str
+    outcome: Outcome
+    seconds: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeVerdict:
+    """One smoke test, judged. without: None when no control run was made. problem: empty when all is as it must be."""
+
+    name: str
+    topic: str
+    kind: SmokeKind
+    fault: str
+    with_series: Outcome
+    without: Outcome | None
+    seconds: float
+    problem: str
+    message: str

@@ -7,7 +7,7 @@ process ends with after the record was shown.
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from patchkit.model import Finding, Severity, Topic
+from patchkit.model import Finding, Outcome, Severity, SmokeVerdict, Topic
 
 
 class Result(Protocol):
@@ -175,3 +175,57 @@ class Verify:
     def exit_code(self) -> int:
         """4 when a rule or a guard fails."""
         return 4 if any(subject.errors for subject in self.subjects) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltImage:
+    """One image as it was built. image: its digest, or the folder of a virtual environment; base_id: likewise."""
+
+    pin: str
+    engine: str
+    image: str
+    tag: str
+    base: str
+    base_id: str
+    series: str  # sha256 of sglang.patch
+    topics: tuple[str, ...]
+    files: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """`build`: the images, in the order that was asked for."""
+
+    verb: ClassVar[str] = "build"
+    schema: ClassVar[int] = 1
+
+    images: tuple[BuiltImage, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0: a build that fails raises."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Smoke:
+    """`smoke`: every test with its verdict. seconds: of the whole; base: empty when no control run was made."""
+
+    verb: ClassVar[str] = "smoke"
+    schema: ClassVar[int] = 1
+
+    pin: str
+    engine: str
+    image: str
+    base: str
+    control: bool
+    tests: tuple[SmokeVerdict, ...]
+    seconds: float
+    kept: tuple[str, ...]  # containers that were asked to be kept
+
+    @property
+    def exit_code(self) -> int:
+        """5 when a test is not as it must be, or when all of them were skipped."""
+        ran = any(test.with_series is not Outcome.SKIPPED for test in self.tests)
+        return 5 if not ran or any(test.problem for test in self.tests) else 0

@@ -23,6 +23,7 @@ LAYERS = [
     "manifest",
     "fate",
     "guards",
+    "control",
     "carry/",
     "rules/",
     "render/",

@@ -112,10 +112,14 @@ class ContainerEngine:
                 timeout_s=request.timeout_s, allowed=range(-64, 256),
             )  # fmt: skip
             status = self._recorded_status(name, done)
-        finally:
+        except BaseException:
             with signals_held():
                 self.remove_container(name)
-        return Ran(status, done.stdout, done.stderr, done.seconds)
+            raise
+        if not request.keep:
+            with signals_held():
+                self.remove_container(name)
+        return Ran(status, done.stdout, done.stderr, done.seconds, name if request.keep else "")
 
     def inspect(self, image: str) -> ImageFacts | None:
         """Return what the engine knows of an image that is here."""

@@ -52,17 +52,18 @@ class RunRequest:
     processes: int = 512
     writable_root: bool = False  # only to inspect or tamper; what is written is thrown away with the container
     as_root: bool = False
-    talk: Talk = _silent
+    keep: bool = False  # leave the container, for a look inside
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The outcome of a run. status: the command's own, or 128 + signal."""
+    """The outcome of a run. status: the command's own, or 128 + signal; container: its name if it was kept."""
 
     status: int
     stdout: bytes
     stderr: bytes
     seconds: float
+    container: str = ""
 
 
 @dataclass(frozen=True, slots=True)

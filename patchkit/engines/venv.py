@@ -17,6 +17,7 @@ from patchkit.engines.recipes import inimage, key
 from patchkit.engines.runtime import bring_runtime, made_once
 from patchkit.errors import CommandError
 from patchkit.process import run
+from patchkit.store import replace_file
 from patchkit.upstream import Access, Upstream
 
 _FACTS = "patchkit.json"
@@ -86,6 +87,8 @@ class Venv:
         created = request.timestamp if request.timestamp is not None else int((folder / "python").stat().st_ctime)
         facts = {"labels": dict(request.labels), "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(created))}
         (folder / _FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True))
+        self._tag_file(request.tag).parent.mkdir(parents=True, exist_ok=True)
+        replace_file(self._tag_file(request.tag), f"{folder}\n".encode())
         return str(folder)
 
     def run(self, request: RunRequest) -> Ran:
@@ -117,12 +120,13 @@ class Venv:
 
     def inspect(self, image: str) -> ImageFacts | None:
         """Return the labels of an image's folder; a base tree has none."""
-        folder = Path(image)
+        tag_file = self._tag_file(image)
+        folder = Path(tag_file.read_text().strip() if tag_file.is_file() else image)
         if not (folder / "python" / "sglang").is_dir():
             return None
         facts = folder / _FACTS
         document: dict[str, Any] = json.loads(facts.read_text()) if facts.is_file() else {"labels": {}, "created": ""}
-        return ImageFacts(image, "", document["labels"], document["created"])
+        return ImageFacts(str(folder), "", document["labels"], document["created"])
 
     def remove(self, image: str) -> None:
         """Remove the folder, if it is one of ours."""
@@ -131,6 +135,9 @@ class Venv:
             shutil.rmtree(folder)
 
     # -- details -----------------------------------------------------------------------------------------
+
+    def _tag_file(self, tag: str) -> Path:
+        return self.folder / "tags" / tag.replace("/", "_").replace(":", "_")
 
     def _apply(self, folder: Path, request: BuildRequest) -> None:
         done = self._inimage(folder, request.context, "apply", request.timeout_s)

@@ -1,0 +1,155 @@
+"""smoke: the topics' tests in a built image, and with --control in its base too."""
+
+import tempfile
+import time
+from pathlib import Path
+
+from patchkit.control import judge, read_cases, write_junit
+from patchkit.engines.choose import choose_engine
+from patchkit.engines.engine import Engine, Mount, RunRequest
+from patchkit.engines.series_image import (
+    LABEL,
+    image_tag,
+    prove_image,
+    refuse_other_base,
+    write_context,
+    write_smoke,
+)
+from patchkit.errors import CommandError, ConfigError, SmokeError
+from patchkit.model import SmokeCase
+from patchkit.results import Smoke
+from patchkit.store import chosen_pin, replace_file
+from patchkit.upstream import Access
+
+_KILLED = 137
+_COLLECTED_NOTHING = 5
+
+
+def run_smoke(
+    root: Path,
+    pin: str | None,
+    access: Access,
+    *,
+    engine: str = "auto",
+    image: str = "",
+    topic: str = "",
+    junit: Path | None = None,
+    control: bool = False,
+    keep: bool = False,
+) -> Smoke:
+    """Run the smoke tests of a pin (default: the latest) in its image.
+
+    image: instead of the one that `build` made. control: run them in the image's base as well.
+    junit: where to write the verdicts. keep: leave the containers for a look inside.
+    """
+    started = time.monotonic()
+    name = chosen_pin(root, pin)
+    if topic and not (root / "patches" / "smoke" / topic).is_dir():
+        raise ConfigError(f"topic {topic} has no smoke test", where=f"patches/smoke/{topic}")
+    chosen = choose_engine(engine, access)
+    target = _find_image(root, name, chosen, image)
+    prove_image(chosen, target)
+    session = _Session(root, chosen, access, topic, keep)
+    base = ""
+    unpatched = None
+    if control:
+        base = _find_base(root, name, chosen, target)
+        access.progress(f"smoke without the series, in {base}")
+        unpatched = session.run(base, "without the series")
+    access.progress(f"smoke with the series, in {target}")
+    patched = session.run(target, "with the series")
+    verdicts = judge(patched, unpatched)
+    if junit is not None:
+        replace_file(junit, write_junit(verdicts, suite=f"smoke {name}").encode())
+    return Smoke(
+        pin=name,
+        engine=chosen.name,
+        image=target,
+        base=base,
+        control=control,
+        tests=verdicts,
+        seconds=time.monotonic() - started,
+        kept=tuple(session.kept),
+    )
+
+
+class _Session:
+    """Runs the tests in one image after the other, each time with an output folder of its own."""
+
+    def __init__(self, root: Path, engine: Engine, access: Access, topic: str, keep: bool) -> None:
+        self.root = root
+        self.engine = engine
+        self.access = access
+        self.topic = topic
+        self.keep = keep
+        self.kept: list[str] = []
+
+    def run(self, image: str, title: str) -> dict[str, SmokeCase]:
+        """Return the cases of one run; SmokeError when it ended without a JUnit file."""
+        with tempfile.TemporaryDirectory(prefix="patchkit-smoke-") as folder:
+            tests, out = Path(folder) / "smoke", Path(folder) / "out"
+            write_smoke(self.root, tests)
+            out.mkdir()
+            out.chmod(0o777)  # the container's user is not ours
+            ran = self.engine.run(
+                RunRequest(
+                    image,
+                    self._command(),
+                    timeout_s=self.access.deadline_s,
+                    mounts=(Mount(tests, "/smoke"), Mount(out, "/out", writable=True)),
+                    environment={"PYTHONDONTWRITEBYTECODE": ""} if self.engine.name == "venv" else {},
+                    keep=self.keep,
+                )
+            )
+            if ran.container:
+                self.kept.append(ran.container)
+            where = f"{self.engine.name} image {image}"
+            report = out / "junit.xml"
+            if report.is_file() and ran.status != _COLLECTED_NOTHING:
+                return read_cases(report.read_bytes(), where=where)
+        tail = "\n".join((ran.stdout + ran.stderr).decode("utf-8", "replace").strip().splitlines()[-8:])
+        if ran.status == _KILLED:
+            raise CommandError(f"smoke {title} was killed; most likely it used up its memory", where=where, found=tail)
+        if ran.status == _COLLECTED_NOTHING:
+            raise SmokeError(f"no smoke test was collected {title}", where=where, found=tail)
+        raise SmokeError(f"smoke {title} ended with status {ran.status} before a result", where=where, found=tail)
+
+    def _command(self) -> tuple[str, ...]:
+        return (
+            "python3", "-m", "pytest", f"/smoke/{self.topic}" if self.topic else "/smoke", "--rootdir=/smoke",
+            "--junitxml=/out/junit.xml", "-q", "--tb=short", "-p", "no:cacheprovider",
+        )  # fmt: skip
+
+
+def _find_image(root: Path, pin: str, engine: Engine, asked: str) -> str:
+    name = asked or image_tag(root, pin, engine)
+    facts = engine.inspect(name)
+    if facts is None:
+        raise ConfigError(
+            f"there is no image of {pin} to smoke",
+            where=f"{engine.name}: {name}",
+            hint=f"patchkit build {pin} --engine {engine.name}",
+        )
+    told = facts.labels.get(f"{LABEL}.pin", pin)
+    if told != pin:
+        raise ConfigError(
+            f"the image carries {told}, not {pin}", where=name, hint=f"patchkit smoke {told} --image {name}"
+        )
+    return facts.id
+
+
+def _find_base(root: Path, pin: str, engine: Engine, image: str) -> str:
+    """Return the base that the image was built from, proven to be the pin without the series."""
+    facts = engine.inspect(image)
+    base = facts.labels.get(f"{LABEL}.base", "") if facts else ""
+    if not base or engine.inspect(base) is None:
+        raise ConfigError(
+            "the base of the image is not here, so there is nothing to control against",
+            where=base or f"label {LABEL}.base of {image}",
+            hint=f"patchkit build {pin} --engine {engine.name}",
+        )
+    with tempfile.TemporaryDirectory(prefix="patchkit-context-") as folder:
+        context = Path(folder)
+        write_context(root, pin, context)
+        refuse_other_base(engine, base, context)
+    return base
