@@ -64,6 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         bounds = item.get_closest_marker("releases")
         applies = bounds is None or is_within(release, **{"since": "", "until": "", **bounds.kwargs})
         (kept if applies else left_out).append(item)
+    kept.sort(key=lambda item: item.get_closest_marker("two_ranks") is None)  # stable; smokekit/ranks.py says why
     items[:] = kept
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -127,3 +128,19 @@ def decode(release, clock, monkeypatch):
     from smokekit.decode import Decode
 
     return Decode(release, clock, monkeypatch)
+
+
+@pytest.fixture
+def mooncake(release):
+    from smokekit.events import EventLog
+    from smokekit.transfer import Backend
+
+    return Backend(release, "mooncake", EventLog())
+
+
+@pytest.fixture(params=["prefill", "decode"])
+def occupation(request, release):
+    """The memory of a prefill and of a decode scheduler."""
+    from smokekit.memory import Occupation
+
+    return Occupation(release, request.getfixturevalue(request.param))

@@ -17,9 +17,15 @@ class Clock:
         real = time.perf_counter
         self.ahead_s = FAR_FROM_BOOT_S
         monkeypatch.setattr(time, "perf_counter", lambda: real() + self.ahead_s)
+        self.monkeypatch = monkeypatch
 
     def now(self) -> float:
         return time.perf_counter()
 
     def advance(self, seconds: float) -> None:
         self.ahead_s += seconds
+
+    def advance_wall(self, seconds: float) -> None:
+        """Move time.time(), which the backends' own deadlines read, once."""
+        real = time.time
+        self.monkeypatch.setattr(time, "time", lambda: real() + seconds)

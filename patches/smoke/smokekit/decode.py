@@ -80,6 +80,9 @@ class Decode:
         prealloc.req_to_token_pool = SimpleNamespace(available_size=lambda: 8)
         self.release.set_no_kv_memory(prealloc)
 
+    def set_manager(self, manager) -> None:
+        self.prealloc.kv_manager = manager
+
     def new_request(self, rid: str, state: int):
         """Return a decode request of the release's own class with a fake receiver."""
         from sglang.srt.disaggregation.decode import DecodeRequest
@@ -133,6 +136,12 @@ class Decode:
     def poll_transfer(self) -> list:
         """One loop's look at the transfer queue."""
         return self.transfer.pop_transferred()
+
+    def pause(self) -> None:
+        self.release.pause(self.scheduler)
+
+    def resume(self) -> None:
+        self.release.resume(self.scheduler)
 
     # -- what is seen --------------------------------------------------------------------------
 

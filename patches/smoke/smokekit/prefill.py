@@ -79,6 +79,9 @@ class Prefill:
         queue.tp_rank = queue.pp_rank = 0
         queue.tp_size = queue.pp_size = 1
 
+    def set_manager(self, manager) -> None:
+        self.queue.kv_manager = manager
+
     # -- requests ------------------------------------------------------------------------------
 
     def new_request(self, rid: str, state: int, *, tokens: int = 8, prefetched: int = 0):
@@ -172,6 +175,16 @@ class Prefill:
     def continue_chunking(self, req) -> None:
         """Let the request have further chunks to prefill."""
         self.scheduler.chunked_req = req
+
+    def requeue(self, req) -> None:
+        """Send a request that was prefilled before its bootstrap back to the bootstrap queue."""
+        self.scheduler.optimistic_release_and_requeue(req)
+
+    def pause(self) -> None:
+        self.release.pause(self.scheduler)
+
+    def resume(self) -> None:
+        self.release.resume(self.scheduler)
 
     # -- what is seen --------------------------------------------------------------------------
 

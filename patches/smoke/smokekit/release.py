@@ -26,6 +26,9 @@ class Release:
     def at_least(self, version: str) -> bool:
         return self.key >= key_of(version)
 
+    def load(self) -> None:
+        """Import what the schedulers need, so that forked ranks share it."""
+
     @property
     def states(self) -> type:
         from sglang.srt.disaggregation.base import KVPoll
@@ -118,8 +121,116 @@ class Release:
         prealloc_queue._uses_swa_tail_prealloc = lambda: False
         prealloc_queue._allocatable_token_budgets = lambda **budget: 0
 
+    def pause(self, scheduler) -> None:
+        from sglang.srt.managers.io_struct import PauseGenerationReqInput
+
+        scheduler.pause_generation(PauseGenerationReqInput(mode="in_place"))
+
+    def resume(self, scheduler) -> None:
+        from sglang.srt.managers.io_struct import ContinueGenerationReqInput
+
+        scheduler.continue_generation(ContinueGenerationReqInput(torch_empty_cache=False))
+
     def set_context(self, monkeypatch) -> None:
         """Answer for the runtime context (parallel sizes, settings), where a release has one."""
+
+    def enable_lora(self, tokenizer_manager) -> None:
+        tokenizer_manager.server_args = SimpleNamespace(enable_lora=True)
+
+    # -- pauses --------------------------------------------------------------------------------
+
+    @property
+    def polls_bootstrap_while_paused(self) -> bool:
+        """Whether the prefill loop looks at its bootstrap queue before it tests for a pause."""
+        return not self.at_least("0.5.16")
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def new_memory_owner(self, scheduler):
+        """Return what has release_memory_occupation and resume_memory_occupation."""
+        if self.at_least("0.5.13"):
+            scheduler.init_weight_updater()
+            return scheduler.weight_updater
+        scheduler.offload_tags = set()
+        return scheduler
+
+    # -- transfer backends -----------------------------------------------------------------------
+
+    def backend_classes(self, name: str) -> tuple[type, type]:
+        """Return the sender and manager class of a transfer backend."""
+        if name == "mooncake":
+            from sglang.srt.disaggregation.mooncake import conn
+
+            return conn.MooncakeKVSender, conn.MooncakeKVManager
+        from sglang.srt.disaggregation.nixl import conn
+
+        return conn.NixlKVSender, conn.NixlKVManager
+
+    def finish_manager(self, manager) -> None:
+        """Set what only some releases' managers have."""
+
+    def new_sender(self, sender_class: type, manager, room: int):
+        return sender_class(manager, "10.0.0.1:8998", room, [0], 0)
+
+    def new_fake_sender(self, room: int):
+        """Return the sender that the release uses for requests of the fake bootstrap host."""
+        from sglang.srt.disaggregation.fake.conn import FakeKVSender
+
+        return FakeKVSender(None, "2.2.2.2:8998", room, [0], 0)
+
+    def new_transfer_info(self, room: int, session: str):
+        import numpy as np
+        from sglang.srt.disaggregation.mooncake.conn import TransferInfo
+
+        return TransferInfo(
+            room=room,
+            endpoint="10.0.0.2",
+            dst_port=5000,
+            mooncake_session_id=session,
+            dst_kv_indices=np.arange(4, dtype=np.int32),
+            dst_aux_index=0,
+            dst_state_indices=[],
+            required_dst_info_num=1,
+            is_dummy=False,
+        )
+
+    def new_decode_registration(self):
+        """Return what a decode rank said of itself when it registered."""
+        return SimpleNamespace(
+            dst_kv_ptrs=[], dst_aux_ptrs=[], dst_attn_tp_size=1, dst_tp_rank=0, enable_hisparse=False, staging=None
+        )
+
+    def new_last_chunk(self, room: int):
+        import numpy as np
+
+        if self.at_least("0.5.15"):
+            from sglang.srt.disaggregation.common.utils import TransferKVChunk
+        else:
+            from sglang.srt.disaggregation.mooncake.conn import TransferKVChunk
+        return TransferKVChunk(
+            room=room,
+            prefill_kv_indices=np.arange(4, dtype=np.int32),
+            index_slice=slice(0, 4),
+            is_last_chunk=True,
+            prefill_aux_index=0,
+            state_indices=[np.arange(1)],
+        )
+
+    def watch_status_messages(self, manager, log: EventLog) -> None:
+        """Log each terminal state that the manager tells a decode rank."""
+
+        def sync(endpoint, port, room, status, rank) -> None:
+            log.add("decode-told", (room, status))
+
+        def send(*, targets, bootstrap_room, status, failure_reason=None) -> None:
+            for _ in targets:
+                log.add("decode-told", (bootstrap_room, status))
+
+        name, value = (
+            ("send_kv_status_message", send) if self.at_least("0.5.20") else ("sync_status_to_decode_endpoint", sync)
+        )
+        require(hasattr(manager, name), f"{type(manager).__name__}.{name} is gone")
+        setattr(manager, name, value)
 
     def watch_kv(self, monkeypatch, log: EventLog) -> None:
         """Replace the two functions that move KV in and out of the tree by log entries."""

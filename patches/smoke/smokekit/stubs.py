@@ -106,6 +106,15 @@ def new_stub(name: str, module: str) -> StubMeta:
     return StubMeta(name, (Stub,), {"__module__": module})
 
 
+class HTTPException(Exception):
+    """fastapi's: raised, so a stub will not do."""
+
+    def __init__(self, status_code: int, detail: str | None = None, headers=None) -> None:
+        super().__init__(status_code, detail)
+        self.status_code = status_code
+        self.detail = detail
+
+
 class NoDriver:
     """Triton without a GPU: asking for the active driver raises, and callers count on it."""
 
@@ -145,6 +154,8 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.runtime = importlib.import_module("triton.runtime")
         elif module.__name__ == "triton.runtime":
             module.driver = NoDriver()
+        elif module.__name__ == "fastapi":
+            module.HTTPException = HTTPException
         elif module.__name__ == "uvloop":
             module.EventLoopPolicy = asyncio.DefaultEventLoopPolicy
 
