@@ -120,6 +120,7 @@ def _stream(child: "subprocess.Popen[bytes]", on_output: Callable[[bytes], None]
         else:
             time.sleep(_POLL_S)
     child.wait(timeout=max(0.1, deadline - time.monotonic()))
+    child.stdout.close()
     return b"".join(pieces)
 
 

@@ -1,0 +1,97 @@
+"""What every command has: options before or after its name, messages, exit codes, one JSON document."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from patchkit import errors
+from patchkit.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def failing() -> Iterator[list[BaseException]]:
+    """A command `fail` that raises what the test puts into the list."""
+    causes: list[BaseException] = []
+
+    @main.command("fail")
+    def fail() -> None:
+        raise causes[0]
+
+    yield causes
+    del main.commands["fail"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [
+        pytest.param(errors.ConfigError("c"), 2, id="ConfigError"),
+        pytest.param(errors.PatchError("p", rule="PK101"), 2, id="PatchError"),
+        pytest.param(errors.ConflictError("c"), 3, id="ConflictError"),
+        pytest.param(errors.VerifyError("v"), 4, id="VerifyError"),
+        pytest.param(errors.SmokeError("s"), 5, id="SmokeError"),
+        pytest.param(errors.CommandError("c"), 6, id="CommandError"),
+        pytest.param(KeyboardInterrupt(), 130, id="KeyboardInterrupt"),
+    ],
+)
+def test_each_failure_has_its_exit_code(failing: list[BaseException], cause: BaseException, code: int) -> None:
+    failing.append(cause)
+    result = CliRunner().invoke(main, ["fail"])
+    assert (result.exit_code, result.stdout) == (code, "")
+
+
+def test_message_has_its_fields_in_order(failing: list[BaseException]) -> None:
+    failing.append(errors.ConflictError("it does not fit", hint="h", kept="k", found="f", where="one\ntwo"))
+    result = CliRunner().invoke(main, ["fail"])
+    assert result.stderr == ("error: it does not fit\n  where: one\n         two\n  found: f\n  kept:  k\n  hint:  h\n")
+
+
+def test_message_can_always_be_printed(failing: list[BaseException]) -> None:
+    failing.append(errors.ConfigError("bad name", where="caf\udce9\x1b[31m"))
+    result = CliRunner().invoke(main, ["fail"])
+    assert result.stderr == "error: bad name\n  where: caf\\xe9\\x1b[31m\n"
+
+
+@pytest.mark.parametrize("arguments", [["--json", "fail"], ["fail", "--json"]], ids=["before", "after"])
+def test_failure_is_one_json_document(failing: list[BaseException], arguments: list[str]) -> None:
+    failing.append(errors.ConflictError("it does not fit", hint="h"))
+    result = CliRunner().invoke(main, arguments)
+    document = json.loads(result.stdout)
+    assert (document["schema"], document["exit_code"], document["what"]) == ("patchkit/error/1", 3, "it does not fit")
+
+
+def test_unforeseen_failure_shows_its_traceback(failing: list[BaseException]) -> None:
+    failing.append(ZeroDivisionError("oops"))
+    result = CliRunner().invoke(main, ["fail"])
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert "ZeroDivisionError: oops" in result.stderr
+
+
+def test_outside_a_store_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["status", "--offline"])
+    assert result.exit_code == 2
+    assert "no patches/ here or above" in result.stderr
+
+
+def test_every_command_has_help_with_an_example_or_none_to_give() -> None:
+    for name, command in main.commands.items():
+        result = CliRunner().invoke(main, [name, "--help"])
+        assert result.exit_code == 0
+        assert command.help, name
+        assert isinstance(command, click.Command)
+
+
+def test_help_imports_no_slow_module() -> None:
+    program = "import sys; from patchkit.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {"git", "unidiff", "rich", "jinja2", "ast_grep_py", "yaml", "patchkit.patchtext"}
