@@ -275,6 +275,17 @@ class Placement:
     candidates: tuple[int, ...] = ()
 
 
+class Verdict(StrEnum):
+    """How much of a series a checkout has."""
+
+    PRISTINE = "pristine"
+    PARTLY = "partly applied"  # the first so many topics, whole
+    APPLIED = "applied"
+    OLDER = "an older revision applied"
+    MIXED = "mixed"  # some files with, some without
+    UNKNOWN = "unknown"  # a file that is neither upstream's nor ours
+
+
 class Fate(StrEnum):
     """What becomes of a hunk or topic at a new pin."""
 

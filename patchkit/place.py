@@ -1,6 +1,6 @@
 """Where a hunk lands in a text: exact, offset, nowhere, ambiguous; and a file's bytes after its hunks."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from patchkit.binarypatch import apply_block
@@ -132,6 +132,34 @@ def apply_file(section: FilePatch, before: bytes | None, *, target: bytes | None
             return FileResult(section, before, before, placements, "the file has more lines than the patch deletes")
         return FileResult(section, before, None, placements)
     return FileResult(section, before, after, placements)
+
+
+def apply_sections(sections: Sequence[FilePatch], files: Mapping[str, bytes | None]) -> tuple[FileResult, ...]:
+    """Return each section's result; every one is against `files` as given, as git does it.
+
+    files: the content of every path that the sections name; None or missing: there is no such file.
+    """
+    vacated = {section.old_path for section in sections if section.kind in (ChangeKind.DELETE, ChangeKind.RENAME)}
+    results = []
+    for section in sections:
+        is_created = section.kind is ChangeKind.CREATE and section.path in vacated
+        before = None if is_created else files.get(section.old_path)
+        target = None if section.new_path in vacated else files.get(section.new_path)
+        results.append(apply_file(section, before, target=target))
+    return tuple(results)
+
+
+def files_after(results: Sequence[FileResult], files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return the files with the results in place; sections that failed change nothing."""
+    after = dict(files)
+    done = [result for result in results if result.ok]
+    for result in done:
+        if result.section.kind in (ChangeKind.DELETE, ChangeKind.RENAME):
+            after[result.section.old_path] = None
+    for result in done:
+        if result.section.kind is not ChangeKind.DELETE:
+            after[result.section.new_path] = result.after
+    return after
 
 
 # -- placing ------------------------------------------------------------------------------------------------

@@ -1,0 +1,134 @@
+"""A directory with upstream source: where its files are, what they hold; the only importer of GitPython."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from patchkit.errors import ConfigError
+from patchkit.model import SOURCE_PREFIX
+
+STATE_NAME = "patchkit"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A git checkout, a wheel tree, a site-packages folder, or the sglang package folder itself.
+
+    root: the folder that patch paths start from; None where only the package is here.
+    package: the folder that `python/sglang/` stands for; None for a tree without sglang.
+    state: the folder for our lock, journal and record: `.git/patchkit` in a git checkout, else `.patchkit`
+        beside the package. Whichever of its folders a user names, a checkout has one state.
+    """
+
+    given: Path
+    root: str | None
+    package: str | None
+    state: str
+
+    def locate(self, path: str) -> str | None:
+        """Return where a path of a patch is; None for one that lies outside of what is here."""
+        if self.package is not None and path.startswith(SOURCE_PREFIX):
+            return f"{self.package}/{path[len(SOURCE_PREFIX) :]}"
+        return None if self.root is None else f"{self.root}/{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """One file as it is. content: None where there is no file. mode: its permission bits."""
+
+    content: bytes | None
+    mode: int = 0o644
+
+
+def find_checkout(directory: Path) -> Checkout:
+    """Return the layout of a directory, found by looking, never by asking git: a repository around it is no matter.
+
+    Raises: ConfigError when it is no directory.
+    """
+    if not directory.is_dir():
+        raise ConfigError("there is no such directory", where=str(directory))
+    given = os.path.realpath(directory)
+    if os.path.isdir(f"{given}/{SOURCE_PREFIX}"):
+        return _of_package(directory, given + "/" + SOURCE_PREFIX.rstrip("/"))
+    if os.path.isfile(f"{given}/sglang/__init__.py") or os.path.isdir(f"{given}/sglang/srt"):
+        return _of_package(directory, f"{given}/sglang")
+    is_package = os.path.isfile(f"{given}/__init__.py") or os.path.isdir(f"{given}/srt")
+    if is_package and os.path.basename(given) == "sglang":
+        return _of_package(directory, given)
+    return Checkout(directory, given, None, _state_folder(given, given))
+
+
+def read_on_disk(checkout: Checkout, path: str) -> OnDisk:
+    """Return the file as it is. No link is followed, neither in place of the file nor on the way to it.
+
+    Raises: ConfigError for a link, a folder or a device in its place, and for a path outside of the checkout.
+    """
+    place = checkout.locate(path)
+    if place is None:
+        raise ConfigError(
+            f"{path} lies outside of the sglang package, and only that is here",
+            where=str(checkout.given),
+            hint="name a checkout of the whole repository",
+        )
+    _refuse_links(checkout, path, place)
+    try:
+        found = os.lstat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return OnDisk(None)
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "a folder" if stat.S_ISDIR(found.st_mode) else ""
+        raise ConfigError(f"{path} is {kind or 'no regular file'}; only files are patched", where=place)
+    with open(place, "rb") as stream:
+        return OnDisk(stream.read(), stat.S_IMODE(found.st_mode))
+
+
+def stated_version(checkout: Checkout) -> str:
+    """Return the release that the checkout calls itself, or nothing. Evidence, never proof."""
+    if checkout.package is None:
+        return ""
+    for name in ("_version.py", "version.py"):
+        try:
+            text = Path(checkout.package, name).read_text("utf-8", "replace")
+        except OSError:
+            continue
+        for line in text.splitlines():
+            left, _, right = line.rpartition("=")
+            version = right.strip().strip("\"'")
+            if left.startswith("__version__") and version[:1].isdigit():
+                return version
+    return ""
+
+
+def _of_package(given: Path, package: str) -> Checkout:
+    """Return the layout around a package folder: a repository has it below `python`."""
+    above = os.path.dirname(package)
+    in_repository = os.path.basename(above) == "python"
+    root = os.path.dirname(above) if in_repository else None
+    return Checkout(given, root, package, _state_folder(root, above))
+
+
+def _state_folder(root: str | None, beside: str) -> str:
+    if root is not None:
+        repository = f"{root}/.git"
+        if os.path.isfile(repository):  # a worktree or a submodule: one line that names its folder
+            with open(repository, encoding="utf-8", errors="surrogateescape") as stream:
+                named = stream.readline().removeprefix("gitdir:").strip()
+            repository = os.path.normpath(os.path.join(root, named))
+        if os.path.isdir(repository):
+            return f"{repository}/{STATE_NAME}"
+    return f"{beside}/.{STATE_NAME}"
+
+
+def _refuse_links(checkout: Checkout, path: str, place: str) -> None:
+    """Raise if a folder between the checkout's top and the file is a link: it may lead anywhere."""
+    in_package = checkout.package is not None and path.startswith(SOURCE_PREFIX)
+    top = checkout.package if in_package else checkout.root
+    assert top is not None
+    folder = os.path.dirname(place)
+    while len(folder) > len(top):
+        if os.path.islink(folder):
+            raise ConfigError(f"{path} lies beyond a symbolic link", where=folder)
+        if os.path.lexists(folder) and not os.path.isdir(folder):
+            raise ConfigError(f"{path}: a file is in the way", where=folder)
+        folder = os.path.dirname(folder)
