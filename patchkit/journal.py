@@ -23,7 +23,7 @@ _NEW = ".patchkit-new-"
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One file to change. before, after: None where it does not exist on that side. mode: its permission bits after it."""
+    """One file to change. before, after: None: no file on that side. mode, old_mode: permission bits after, before."""
 
     place: str
     before: bytes | None
@@ -120,6 +120,9 @@ def replace_files(state: str, replacements: Sequence[Replacement], documents: Ma
     except OSError as exc:
         _roll_back(state, steps, replacements, papers)
         raise _unwritable(exc, state) from exc
+    except KeyboardInterrupt:
+        recover(state)  # renames only: ended sooner than undone
+        raise
 
 
 def recover(state: str) -> str:
@@ -252,7 +255,9 @@ def _recover_first(state: str) -> str:
         return recover(state)
     except OSError as exc:
         raise CommandError(
-            "a command was interrupted here and cannot be finished", where=exc.filename or state, found=exc.strerror or ""
+            "a command was interrupted here and cannot be finished",
+            where=exc.filename or state,
+            found=exc.strerror or "",
         ) from exc
 
 

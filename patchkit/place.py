@@ -253,3 +253,46 @@ def _apply_binary(section: FilePatch, before: bytes | None) -> FileResult:
     if after is None or blob_id(after) != section.postimage_id:
         return FileResult(section, before, before, fault="the binary data does not give the content it promises")
     return FileResult(section, before, after)
+
+
+# -- telling why --------------------------------------------------------------------------------------------
+
+
+def describe_miss(hunk: Hunk, lines: Sequence[bytes]) -> str:
+    """Return why a hunk has no place, in the user's words: the first line that differs where it should stand."""
+    for alike, what in ((bytes, ""), (_without_cr, "line endings"), (_without_space, "white space")):
+        wanted = [alike(text) for text in hunk.preimage]
+        at = _first_stand([alike(text) for text in lines], wanted)
+        if at is not None and what:
+            return f"only the {what} of lines {at + 1} to {at + len(wanted)} differ from it"
+        if at is not None and tuple(_matches(hunk, lines)):
+            return f"stands at line {at + 1}, above the hunk before it"
+        if at is not None:
+            return f"stands at line {at + 1}, but must be at the beginning or the end of the file"
+    at = max(hunk.old_start - 1, 0)
+    for number, text in enumerate(hunk.preimage, start=at):
+        if number >= len(lines):
+            return f"the file ends at line {len(lines)}, the patch expects {_shown(text)}"
+        if lines[number] != text:
+            return f"line {number + 1} is {_shown(lines[number])}, the patch expects {_shown(text)}"
+    return "has nothing to hold on to: no line of context"
+
+
+def _first_stand(lines: Sequence[bytes], wanted: Sequence[bytes]) -> int | None:
+    """Return the first index at which all wanted lines stand."""
+    if not wanted:
+        return None
+    starts = _positions(lines, wanted[0], len(lines) - len(wanted))
+    return next((at for at in starts if _stands_at(lines, wanted, at)), None)
+
+
+def _without_cr(text: bytes) -> bytes:
+    return text.rstrip(b"\r\n")
+
+
+def _without_space(text: bytes) -> bytes:
+    return b"".join(text.split())
+
+
+def _shown(text: bytes) -> str:
+    return '"' + text.decode("utf-8", "backslashreplace").strip()[:100] + '"'
