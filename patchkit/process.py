@@ -3,8 +3,10 @@
 import os
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,34 +62,23 @@ def run(
     if not cwd.is_dir():
         raise CommandError(f"cannot run {command[0]}: its directory is gone", where=str(cwd))
     started = time.monotonic()
-    source = stdin.open("rb") if isinstance(stdin, Path) else None
+    child: subprocess.Popen[bytes] | None = None
     try:
-        child = subprocess.Popen(
-            list(command),
-            cwd=cwd,
-            env=child_environment(env),
-            stdin=source or (subprocess.DEVNULL if stdin is None else subprocess.PIPE),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if on_output else subprocess.PIPE,
-            start_new_session=True,
-        )
-    except FileNotFoundError as exc:
-        raise CommandError(f"{command[0]} is not installed", hint="patchkit doctor") from exc
-    finally:
-        if source:
-            source.close()
-    try:
+        with _signals_held():
+            child = _start(command, cwd, stdin, child_environment(env), merged=on_output is not None)
         if on_output:
             stdout, stderr = _stream(child, on_output, started + timeout_s), b""
         else:
             stdout, stderr = child.communicate(stdin if isinstance(stdin, bytes) else None, timeout=timeout_s)
     except subprocess.TimeoutExpired as exc:
+        assert child is not None
         _end_group(child)
         raise CommandError(
             f"{_shown(command)} was killed after {timeout_s:g} s", where=str(cwd), found=_last_line(exc.output or b"")
         ) from exc
     except BaseException:
-        _end_group(child)
+        if child is not None:
+            _end_group(child)
         raise
     completed = Completed(tuple(command), child.returncode, stdout, stderr, time.monotonic() - started)
     if completed.status not in allowed:
@@ -97,6 +88,49 @@ def run(
             found=_last_line(stderr) or _last_line(stdout),
         )
     return completed
+
+
+def _start(
+    command: Sequence[str], cwd: Path, stdin: bytes | Path | None, env: Mapping[str, str], *, merged: bool
+) -> "subprocess.Popen[bytes]":
+    source = stdin.open("rb") if isinstance(stdin, Path) else None
+    try:
+        return subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env=env,
+            stdin=source or (subprocess.DEVNULL if stdin is None else subprocess.PIPE),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError as exc:
+        raise CommandError(f"{command[0]} is not installed", hint="patchkit doctor") from exc
+    finally:
+        if source:
+            source.close()
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Hold Ctrl-C and SIGTERM back until the block is left: a child that was just started must not be lost.
+
+    By handlers and not by a mask, which the child would inherit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    held = {
+        sign: signal.signal(sign, lambda number, _: came.append(number)) for sign in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for sign, handler in held.items():
+            signal.signal(sign, handler)
+    for number in came[:1]:
+        signal.raise_signal(number)
 
 
 def _stream(child: "subprocess.Popen[bytes]", on_output: Callable[[bytes], None], deadline: float) -> bytes:
