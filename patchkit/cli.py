@@ -294,3 +294,15 @@ def apply_command(
         raise click.UsageError("--patch takes a file instead of a series: leave --pin and --topic out")
     wish = Wish(reverse=reverse, topics=topics, dry_run=dry_run)
     show(apply_patch(checkout, patch, wish) if patch else apply_series(checkout, root(), pin, wish))
+
+
+@main.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+def identify(path: Path) -> None:
+    """Tell which upstream release a patch file, a checkout or an installed package belongs to.
+
+    By blob ids, not by names: the index lines of a patch say what it was written for.
+    """
+    from patchkit.verbs.identify import identify as identify_path
+
+    show(identify_path(path, access()))

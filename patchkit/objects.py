@@ -81,12 +81,24 @@ class ObjectStore:
             at += size + 1
         return contents
 
+    def ids(self, names: Sequence[str]) -> list[BlobId | None]:
+        """Return the id of each `tree:path`, in order; None where the store has none. Reads no content."""
+        if not names:
+            return []
+        asked = b"".join(os.fsencode(name) + b"\n" for name in names)
+        rows = self._git("cat-file", "--batch-check=%(objectname)", stdin=asked).splitlines()
+        return [None if row.endswith((b" missing", b" ambiguous")) else BlobId(row.decode()) for row in rows]
+
     def keep(self, ref: str, files: Iterable[tuple[str, File]], *, note: str) -> TreeId:
         """Store the files as one commit under the ref and return their tree. The same files give the same ids."""
         self._import(_commit_stream(ref, files, note))
         tree = self.tree_at(ref)
         assert tree is not None
         return tree
+
+    def note(self, ref: str) -> str:
+        """Return the note with which the files of the ref were kept."""
+        return self._git("log", "-1", "--format=%s", "--end-of-options", ref).decode().strip()
 
     def link(self, ref: str, revision: str) -> None:
         """Let the ref name what the revision names."""

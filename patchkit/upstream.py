@@ -170,6 +170,20 @@ def kept_versions(objects: ObjectStore) -> list[str]:
     return sorted({ref.split("/")[3] for ref in refs}, key=order)
 
 
+def kept_commits(objects: ObjectStore) -> dict[str, str]:
+    """Return the commit that holds each kept release, oldest release first."""
+    commits: dict[str, str] = {}
+    for ref, commit in objects.refs("refs/patchkit/index").items():
+        commits.setdefault(ref.split("/")[3], commit)
+    return dict(sorted(commits.items(), key=lambda item: order(item[0])))
+
+
+def distribution_of(upstream: Upstream) -> Distribution:
+    """Return the file of the package index that a kept release came from."""
+    filename = upstream.objects.note(upstream.ref)
+    return Distribution(filename, upstream.ref.rsplit("/", 1)[1])
+
+
 def listed_versions(access: Access) -> list[str]:
     """Return the releases that the package index serves, newest first."""
     if access.offline:

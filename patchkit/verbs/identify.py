@@ -1,0 +1,68 @@
+"""`identify`: which upstream release a patch file, a checkout or an installed package belongs to."""
+
+import re
+from pathlib import Path
+
+from patchkit.belonging import Belonging, stated_preimages
+from patchkit.errors import ConfigError
+from patchkit.model import SOURCE_PREFIX
+from patchkit.patchtext import read_patch
+from patchkit.releases import find_release
+from patchkit.results import Identify, Stray
+from patchkit.upstream import Access, bring_directory
+from patchkit.versions import is_version
+
+_VERSION = re.compile(rb"^__version__ = (?:version = )?['\"]([^'\"]+)['\"]", re.MULTILINE)
+_LABEL = re.compile(r"v?(\d+\.\d+\.\d+(?:rc\d+)?(?:\.post\d+)?)")
+_NOT_IN_GIT = ("_version.py",)  # written when a release is built, differs between a wheel and a checkout
+
+
+def identify(path: Path, access: Access) -> Identify:
+    """Return the release whose blobs the patch was written for, or which the directory holds."""
+    stated, labels = _of_directory(path, access) if path.is_dir() else _of_patch(path)
+    if not stated:
+        raise ConfigError(
+            "nothing in it says which release it is for",
+            where=str(path),
+            found="no index line of a file below python/sglang/ that exists upstream",
+            hint=f"patchkit verify --patch {path} --upstream VERSION",
+        )
+    found = find_release(stated, access, labels=labels)
+    belonging = found.belonging
+    best = belonging.best
+    return Identify(
+        path=str(path),
+        version=best.version if best else "",
+        same=len(best.same) if best else 0,
+        blobs=len(stated),
+        mixed=belonging.is_mixed,
+        ties=belonging.ties,
+        strays=tuple(_stray(name, belonging) for name in best.other) if best else (),
+        looked_at=len(belonging.matches),
+        notes=found.notes,
+    )
+
+
+def labels_in(text: str) -> list[str]:
+    """Return the upstream versions that a path or a text names, in order."""
+    return [name for name in _LABEL.findall(text) if is_version(name)]
+
+
+def _of_patch(path: Path) -> tuple[dict[str, str], list[str]]:
+    try:
+        raw = path.read_bytes()
+    except OSError as exc:
+        raise ConfigError(f"cannot read {path.name}", where=str(path), found=exc.strerror or str(exc)) from exc
+    return stated_preimages([read_patch(raw, name=str(path))]), labels_in(str(path.absolute()))[::-1]
+
+
+def _of_directory(path: Path, access: Access) -> tuple[dict[str, str], list[str]]:
+    upstream = bring_directory(path, access)
+    stated = {name: str(entry.blob) for name, entry in upstream.entries().items() if not name.endswith(_NOT_IN_GIT)}
+    said = upstream.read([f"{SOURCE_PREFIX}_version.py", f"{SOURCE_PREFIX}version.py"])
+    labels = [match[1].decode() for content in said.values() if content and (match := _VERSION.search(content))]
+    return stated, labels
+
+
+def _stray(path: str, belonging: Belonging) -> Stray:
+    return Stray(path, tuple(match.version for match in belonging.matches if path in match.same))

@@ -1,0 +1,67 @@
+"""identify names the release by blob ids, and says what it could not look at."""
+
+from pathlib import Path
+
+import pytest
+
+from patchkit.errors import ConfigError
+from patchkit.patchtext import blob_id
+from patchkit.upstream import Access
+from patchkit.verbs.identify import identify
+from tests.git.releases import PREFIX, cache
+
+OLD = {"__init__.py": "", "srt/a.py": "x = 1\n", "srt/b.py": "y = 1\n"}
+NEW = {"__init__.py": "", "srt/a.py": "x = 2\n", "srt/b.py": "y = 1\n"}
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Access:
+    return cache(tmp_path, {"0.5.13": OLD, "0.5.14": NEW})
+
+
+def write_tree(folder: Path, files: dict[str, str]) -> Path:
+    for path, text in files.items():
+        target = folder / PREFIX / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return folder
+
+
+def patch_for(text: str) -> str:
+    before, after = blob_id(text.encode())[:9], "1" * 9
+    return (
+        f"diff --git a/{PREFIX}srt/a.py b/{PREFIX}srt/a.py\nindex {before}..{after} 100644\n"
+        f"--- a/{PREFIX}srt/a.py\n+++ b/{PREFIX}srt/a.py\n@@ -1 +1 @@\n-{text}+x = 9\n"
+    )
+
+
+def test_patch_belongs_to_its_blobs_whatever_its_folder_says(tmp_path: Path, access: Access) -> None:
+    folder = tmp_path / "v0.5.14"
+    folder.mkdir()
+    (folder / "sglang.patch").write_text(patch_for("x = 1\n"))
+    found = identify(folder / "sglang.patch", access)
+    assert (found.version, found.same, found.blobs, found.exit_code) == ("0.5.13", 1, 1, 0)
+
+
+def test_tree_is_told_whole(tmp_path: Path, access: Access) -> None:
+    found = identify(write_tree(tmp_path / "src", NEW), access)
+    assert (found.version, found.same, found.blobs, found.mixed) == ("0.5.14", 3, 3, False)
+
+
+def test_changed_file_is_named(tmp_path: Path, access: Access) -> None:
+    found = identify(write_tree(tmp_path / "src", {**NEW, "srt/b.py": "y = 7\n"}), access)
+    assert (found.version, found.same) == ("0.5.14", 2)
+    assert [(stray.path, stray.versions) for stray in found.strays] == [(f"{PREFIX}srt/b.py", ())]
+    assert "--offline" in found.notes[-1]
+
+
+def test_unknown_blobs_end_with_2(tmp_path: Path, access: Access) -> None:
+    (tmp_path / "a.patch").write_text(patch_for("x = 7\n"))
+    assert identify(tmp_path / "a.patch", access).exit_code == 2
+
+
+def test_patch_without_index_lines_is_refused_with_a_way_on(tmp_path: Path, access: Access) -> None:
+    (tmp_path / "a.patch").write_text(f"--- a/{PREFIX}srt/a.py\n+++ b/{PREFIX}srt/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n")
+    with pytest.raises(ConfigError) as caught:
+        identify(tmp_path / "a.patch", access)
+    assert "--upstream VERSION" in caught.value.hint
