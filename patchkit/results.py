@@ -304,3 +304,23 @@ class Identify:
     def exit_code(self) -> int:
         """2 when it is of no release; else 0: a nearest release is an answer."""
         return 0 if self.version else 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bump:
+    """`bump`: the next nightly tag. published: how many tags it had to come after. malformed: passed over."""
+
+    verb: ClassVar[str] = "bump"
+    schema: ClassVar[int] = 1
+
+    previous: str
+    tag: str
+    published: int
+    malformed: tuple[str, ...]
+    files: tuple[str, ...]
+    dry_run: bool
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0: what cannot be bumped raises."""
+        return 0

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ from patchkit.errors import ConfigError
 from patchkit.manifest import read_manifest as parse_manifest
 from patchkit.model import CommitId, Distribution, Manifest, Pin, Series, Topic, TopicPatch, TreeId, Variable
 from patchkit.patchtext import read_patch
+from patchkit.pinsites import PinSite, PinValues, names_pin, refuse_unusable, rewrite_site
 from patchkit.versions import NightlyTag, bare, is_version, order
 
 PATCHES = "patches"
 COMBINED = "sglang.patch"
 MANIFEST = "manifest.json"
+SITES = "sites.toml"
+VERSION_FILES = ("version.txt", "docker/version.txt")  # ours, and where slime and its kin keep it
 GENERATED = (COMBINED, MANIFEST)
 
 
@@ -133,23 +136,111 @@ def read_topics(root: Path) -> dict[str, Topic]:
     return topics
 
 
+def version_file(root: Path) -> Path:
+    """Return the file that holds the nightly tag; one, never two that could disagree."""
+    found = [root / name for name in VERSION_FILES if (root / name).is_file()]
+    if len(found) != 1:
+        raise ConfigError(
+            "there are two files with the nightly tag" if found else "there is no file with the nightly tag",
+            where=str(root),
+            found=f"expected one of {' and '.join(VERSION_FILES)}",
+            hint=f"keep one; declare the other in {PATCHES}/{SITES}"
+            if found
+            else "write the first tag into version.txt",
+        )
+    return found[0]
+
+
 def read_version(root: Path) -> NightlyTag:
-    """Read version.txt."""
-    return NightlyTag.read(_read(root / "version.txt").decode().strip())
+    """Read version.txt: one tag, with or without a line feed after it."""
+    path = version_file(root)
+    try:
+        return NightlyTag.read(_read(path).decode("utf-8", "replace").removesuffix("\n").removesuffix("\r"))
+    except ConfigError as exc:
+        raise ConfigError(
+            f"{path.name} is malformed: {exc.what}",
+            where=_shown(path, root),
+            found=exc.found,
+            kept="nothing was changed",
+            hint=f"write the last published tag into {_shown(path, root)} and bump again",
+        ) from exc
+
+
+def read_sites(root: Path) -> list[PinSite]:
+    """Return the places besides version.txt that name the nightly tag or the latest pin: patches/sites.toml."""
+    path = root / PATCHES / SITES
+    if not path.is_file():
+        return []
+    where = _shown(path, root)
+    try:
+        sites = [PinSite(table["file"], table["text"]) for table in _read_toml(path, root).get("site", ())]
+    except (KeyError, TypeError, AttributeError) as exc:
+        raise ConfigError("a pin site lacks a setting", where=where, found=f"expected file and text; {exc}") from exc
+    for site in sites:
+        refuse_unusable(site, where=where)
+        if not (root / site.file).is_file() or (root / site.file).is_symlink():
+            raise ConfigError(f"a pin site has no file: {site.file}", where=where, kept="nothing was changed")
+    return sites
+
+
+def site_values(root: Path, sites: Sequence[PinSite], tag: NightlyTag) -> PinValues:
+    """Return what these sites shall say when the tag is this one."""
+    return PinValues(tag, latest_pin(root) if any(map(names_pin, sites)) else "")
+
+
+def stale_sites(root: Path) -> list[PinSite]:
+    """Return each declared pin site that does not say what version.txt and patches/latest say."""
+    sites = read_sites(root)
+    values = site_values(root, sites, read_version(root))
+    contents = [(root / site.file).read_bytes() for site in sites]
+    return [
+        site for site, content in zip(sites, contents, strict=True) if rewrite_site(content, site, values) != content
+    ]
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write the file beside its place, flush it to the disk, and move it there: old or new, never half."""
+    replace_files({path: content})
+
+
+def replace_files(contents: Mapping[Path, bytes]) -> None:
+    """Write all files beside their places, then move them there in order; when one fails, all are as before."""
+    old = {path: path.read_bytes() if path.exists() else None for path in contents}
+    spools: dict[Path, Path] = {}
+    moved: list[Path] = []
+    try:
+        for path, content in contents.items():
+            spools[path] = _write_beside(path, content)
+        for path, spool in spools.items():
+            os.replace(spool, path)
+            moved.append(path)
+    except BaseException:
+        for path in moved:
+            _put_back(path, old[path])
+        raise
+    finally:
+        for spool in spools.values():
+            spool.unlink(missing_ok=True)
+
+
+def _write_beside(path: Path, content: bytes) -> Path:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as spool:
         try:
             spool.write(content)
             spool.flush()
             os.fsync(spool.fileno())
             os.chmod(spool.name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-            os.replace(spool.name, path)
         except BaseException:
             os.unlink(spool.name)
             raise
+    return Path(spool.name)
+
+
+def _put_back(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        os.replace(_write_beside(path, content), path)
 
 
 def write_new_pin(root: Path, name: str, files: Mapping[str, bytes]) -> Path:

@@ -1,6 +1,7 @@
 """Read, order and write upstream versions and nightly tags; the only "v" on/off switch."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from functools import total_ordering
@@ -61,3 +62,26 @@ class NightlyTag:
 
     def __lt__(self, other: Self) -> bool:
         return (self.day, self.letter) < (other.day, other.letter)
+
+
+def plan_bump(published: Iterable[NightlyTag], today: date) -> NightlyTag:
+    """Return the first tag of `today` that comes after every published one.
+
+    Never lower, never reused: a tag of a later day, or the letter z of today, is refused.
+    """
+    newest = max(published, default=None)
+    if newest is None or newest.day < today:
+        return NightlyTag(today, "a")
+    if newest.day > today:
+        raise ConfigError(
+            f"the next nightly tag would go backwards: {newest} is published, and today is {today}",
+            kept="version.txt and every pin site unchanged",
+            hint=f"date -u, or wait until that day; to go on from that tag: patchkit bump --date {newest.day}",
+        )
+    if newest.letter == "z":
+        raise ConfigError(
+            f"no nightly tag is left for {today}: {newest} is published",
+            kept="version.txt and every pin site unchanged",
+            hint="bump again tomorrow (UTC)",
+        )
+    return NightlyTag(today, chr(ord(newest.letter) + 1))
