@@ -10,8 +10,8 @@ from patchkit.model import FilePatch, Hunk, LockedFile, LockedHunk, Manifest, Pa
 from patchkit.objects import File
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
+from patchkit.rules.placement import scope_of_combined, sites_in
 from patchkit.rules.subject import Site
-from patchkit.scopes import common_scope
 from patchkit.store import COMBINED, MANIFEST
 from patchkit.upstream import Upstream
 
@@ -102,12 +102,11 @@ def _locked_file(section: FilePatch, patch: Patch, composed: Composed, modes: di
 
 def _locked_hunk(hunk: Hunk, sites: Sequence[Site]) -> LockedHunk:
     """Lock a hunk of the combined patch by the topics' hunks that have become part of it."""
-    end = hunk.new_start + len(hunk.postimage)
-    inside = [site for site in sites if hunk.new_start <= site.line <= end]
+    inside = sites_in(hunk, sites)
     return LockedHunk(
         number=hunk.number,
         topics=tuple(dict.fromkeys(site.topic for site in inside)),
-        scope=common_scope(site.scope for site in inside),
+        scope=scope_of_combined(hunk, sites),
         old_start=hunk.old_start,
         new_start=hunk.new_start,
     )

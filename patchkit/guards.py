@@ -126,7 +126,7 @@ def _read_guard(entry: Any, topic: str, where: str) -> Guard:
         path=entry["path"],
         scope=entry["scope"],
         checks=tuple(_read_check(check, f"{where} ({entry['id']})") for check in entry["checks"]),
-        within=expand_rule(entry["within"]) if "within" in entry else None,
+        within=_read_rule(entry["within"], where) if "within" in entry else None,
         where=where,
     )
 
@@ -139,7 +139,21 @@ def _read_check(entry: Any, where: str) -> Check:
     other = next((entry[word] for word in ("precedes", "is", "unless") if word in entry), None)
     if verb in _NEEDED and other is None:
         raise ConfigError(f"the check {verb} needs {_NEEDED[verb]}", where=where, found=str(entry))
-    return Check(verb, expand_rule(entry[verb.value]), other and expand_rule(other), entry.get("count"))
+    other_rule = None if other is None else _read_rule(other, where)
+    return Check(verb, _read_rule(entry[verb.value], where), other_rule, entry.get("count"))
+
+
+def _read_rule(entry: Any, where: str) -> Rule:
+    """Expand a rule and let ast-grep judge it, so that a wrong one is told with its place."""
+    from ast_grep_py import SgRoot
+
+    rule = expand_rule(entry)
+    try:
+        _find_all(SgRoot("x", "python").root(), rule)
+    except Exception as exc:  # ast-grep has no type of its own for this
+        found = " ".join(str(exc).split())
+        raise ConfigError("ast-grep does not understand this rule", where=where, found=f"{entry}: {found}") from exc
+    return rule if isinstance(rule, dict) else {}
 
 
 def expand_rule(rule: Any) -> Any:

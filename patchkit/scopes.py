@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from patchkit.model import Hunk, LineKind
-
 MODULE = "<module>"
 
 _DEFINITION = re.compile(rb"(?P<indent>[ \t]*)(?:async[ \t]+)?(?P<word>def|class)[ \t]+(?P<name>\w+)")
@@ -103,26 +101,6 @@ def parse_python(source: bytes) -> ast.Module:
 def scope_at(source: bytes, line: int) -> str:
     """Return the qualified scope of one line, counted from 1. For many lines, read `scopes` once."""
     return scopes(source).at(line)
-
-
-def scope_of_hunk(hunk: Hunk, after: Scopes, first: int) -> str:
-    """Return the innermost scope of all lines that a hunk adds; of the line below what it only removes.
-
-    after: the scopes of the file with the hunk in it. first: the line of `after`, from 1, where its postimage begins.
-    """
-    added: list[int] = []
-    seams: list[int] = []
-    line = first
-    for each in hunk.lines:
-        match each.kind:
-            case LineKind.ADDED:
-                added.append(line)
-                line += 1
-            case LineKind.REMOVED:
-                seams.append(line)
-            case LineKind.CONTEXT:
-                line += 1
-    return after.enclosing(added or seams)
 
 
 def common_scope(names: Iterable[str]) -> str:

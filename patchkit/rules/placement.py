@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from patchkit.model import Finding, Hunk, LineKind, Placement, Severity
-from patchkit.rules.subject import PatchedFile, Source, Step, Subject
-from patchkit.scopes import scope_of_hunk
+from patchkit.rules.subject import PatchedFile, Site, Source, Step, Subject
+from patchkit.scopes import common_scope
 
 _DEFINITION = re.compile(rb"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
@@ -23,6 +23,17 @@ def find(subject: Subject) -> Iterator[Finding]:
             yield from _several_places(step, before)
 
 
+def scope_of_combined(hunk: Hunk, sites: Sequence[Site]) -> str:
+    """Return the scope of a hunk of the combined patch: the innermost that encloses the topics' hunks in it."""
+    return common_scope(site.scope for site in sites_in(hunk, sites))
+
+
+def sites_in(hunk: Hunk, sites: Sequence[Site]) -> list[Site]:
+    """Return the topics' hunks that have become part of a hunk of the combined patch."""
+    end = hunk.new_start + len(hunk.postimage)
+    return [site for site in sites if site.hunk.path == hunk.path and hunk.new_start <= site.line <= end]
+
+
 def _locked(subject: Subject) -> Iterator[Finding]:
     """Compare the scope of each hunk of the combined patch with the one that the manifest records."""
     for section in subject.combined.files if subject.combined else ():
@@ -31,7 +42,7 @@ def _locked(subject: Subject) -> Iterator[Finding]:
             continue
         for hunk in section.hunks:
             recorded = subject.locked_scopes.get((section.path, hunk.number))
-            actual = scope_of_hunk(hunk, file.after.scopes, max(hunk.new_start, 1))
+            actual = scope_of_combined(hunk, subject.sites)
             if recorded is None:
                 message = f"the manifest records no scope for {hunk.name}"
                 yield _combined_finding("PK403", subject, file, hunk, message, found=f"it stands in {actual}")

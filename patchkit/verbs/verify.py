@@ -2,18 +2,28 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from patchkit.errors import ConfigError, PatchError
+from patchkit.errors import ConfigError
+from patchkit.guards import Guard, read_guards
 from patchkit.lint import lint
-from patchkit.model import SOURCE_PREFIX, Finding, Manifest, Severity
-from patchkit.patchtext import read_patch
+from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.results import Verified, Verify
-from patchkit.rules import application, base, placement, python, single
+from patchkit.rules import application, base, guards, placement, python, single
 from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
 from patchkit.rules.subject import Lint, Subject
-from patchkit.store import COMBINED, MANIFEST, chosen_pin, pin_folder, read_manifest, read_pin, read_series_names
+from patchkit.rules.text import lint_text
+from patchkit.store import (
+    COMBINED,
+    MANIFEST,
+    PATCHES,
+    chosen_pin,
+    pin_folder,
+    read_manifest,
+    read_pin,
+    read_series_names,
+)
 from patchkit.upstream import Access, bring_pin, bring_version, package_folder
 
 Rule = Callable[[Subject], Iterable[Finding]]
@@ -47,7 +57,10 @@ def _verify_pin(root: Path, name: str, access: Access) -> Verified:
     listed = read_series_names(root, name)
     patches = [patch for file in listed for patch in reader.read(folder / file, topic=file.removesuffix(".patch"))]
     combined = list(reader.read(folder / COMBINED, topic="")) if (folder / COMBINED).is_file() else []
-    whole = compose(patches, upstream.read(touched_paths(patches)))
+    wanted = [guard for guard in _guards(root) if guard.is_for(pin.version)]
+    touched = touched_paths(patches)
+    contents = upstream.read(touched | guards.guarded_paths(wanted))
+    whole = compose(patches, {path: contents[path] for path in touched})
     subject = Subject(
         pin,
         whole.files,
@@ -58,7 +71,18 @@ def _verify_pin(root: Path, name: str, access: Access) -> Verified:
         combined_file=reader.shown(folder / COMBINED),
         locked_scopes=_locked_scopes(_manifest(root, name)),
     )
-    return _verified(name, subject, patches, reader.findings, started)
+    found = [*reader.findings, *guards.find(subject, wanted, contents)]
+    return _verified(name, subject, patches, found, started)
+
+
+def _guards(root: Path) -> list[Guard]:
+    """Return every guard of the store, whatever release it is for."""
+    files = sorted((root / PATCHES / "guards").glob("*.yml"))
+    return [
+        guard
+        for file in files
+        for guard in read_guards(file.read_bytes(), topic=file.stem, where=str(file.relative_to(root)))
+    ]
 
 
 @dataclass(slots=True)
@@ -83,22 +107,10 @@ class _Reader:
             raw = file.read_bytes()
         except OSError as exc:
             raise ConfigError(f"cannot read {file.name}", where=shown, found=exc.strerror or str(exc)) from exc
-        try:
-            yield NamedPatch(topic, shown, read_patch(raw, name=shown))
-        except PatchError as exc:
-            line = exc.where.rpartition(":")[2]
-            self.findings.append(
-                Finding(
-                    exc.rule,
-                    Severity.ERROR,
-                    exc.what,
-                    topic=topic,
-                    patch_file=shown,
-                    patch_line=int(line) if line.isdigit() else 0,
-                    found=exc.found,
-                    hint=exc.hint,
-                )
-            )
+        patch, faults = lint_text(raw, name=shown)
+        self.findings += (replace(fault, topic=topic) for fault in faults)
+        if patch is not None:
+            yield NamedPatch(topic, shown, patch)
 
 
 def _verified(
