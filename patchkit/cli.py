@@ -174,6 +174,21 @@ command: Callable[..., Any] = main.command
 
 @main.command()
 @click.argument("pin", required=False)
+@click.option("--engine", type=click.Choice(["auto", "podman", "docker", "venv"]), default="auto", show_default=True)
+def run(pin: str | None, engine: str) -> None:
+    """Do the main job for PIN: apply, verify, build, smoke --control.
+
+    \b
+    patchkit run                          the newest pin, with the engine that is here
+    patchkit run v0.5.16 --engine podman
+    """
+    from patchkit.verbs.run import run_main_job
+
+    show(run_main_job(root(), pin, access(), engine=engine))
+
+
+@main.command()
+@click.argument("pin", required=False)
 @click.option("--check", is_flag=True, help="Write nothing; end with 4 when a file is not current.")
 def refresh(pin: str | None, check: bool) -> None:
     """Write the generated files of PIN again: sglang.patch and manifest.json.

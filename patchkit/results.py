@@ -116,8 +116,23 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A PatchkitError that ended a step, as a value."""
+
+    what: str
+    where: str
+    found: str
+    kept: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """`run`: apply, verify, build and smoke of one pin, in order."""
+    """`run`: apply, verify, build and smoke of one pin, in order.
+
+    artifact: the image's digest, or the folder of the virtual environment.
+    failed_with: the exit code of the step that failed, 0 if none did. failure: what it said, or its result.
+    """
 
     verb: ClassVar[str] = "run"
     schema: ClassVar[int] = 1
@@ -125,8 +140,9 @@ class Run:
     pin: str
     engine: str
     steps: tuple[Step, ...]
-    artifact: str  # the image digest or the path of the virtual environment
-    failed_with: int  # the exit code of the step that failed, 0 if none did
+    artifact: str
+    failed_with: int
+    failure: "Failure | Result | None"
     next_step: str
 
     @property
