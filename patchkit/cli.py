@@ -212,10 +212,17 @@ def doctor() -> None:
 
 @main.command()
 @click.option("--topic", help="Tell all about one topic.")
-def status(topic: str | None) -> None:
+@click.option("--markdown", is_flag=True, help="Print the page of all topics, docs/topics.md.")
+def status(topic: str | None, markdown: bool) -> None:
     """Show pins, topics, what is stale, and the next step."""
-    from patchkit.verbs.status import tell_status
+    from patchkit.verbs.status import tell_status, tell_topics
 
+    if markdown:
+        from patchkit.render import topics_page
+
+        pins, topics = tell_topics(root())
+        click.echo(topics_page.markdown(topics, pins), nl=False)
+        return
     show(tell_status(root(), access(), topic=topic))
 
 

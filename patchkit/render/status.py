@@ -44,7 +44,7 @@ def _one_topic(entry: TopicStatus) -> str:
         ("why", topic.why),
         ("client", topic.client),
         ("upstream", ", ".join(topic.upstream) or "none"),
-        ("releases", _releases(entry)),
+        ("releases", releases(entry)),
         ("lifecycle", f"{topic.lifecycle} {topic.until}".strip()),
         ("pins", ", ".join(entry.pins) or "none"),
         ("smoke", ", ".join(f"patches/smoke/{folder}" for folder in topic.smoke)),
@@ -58,7 +58,8 @@ def _one_topic(entry: TopicStatus) -> str:
     return "\n".join(lines)
 
 
-def _releases(entry: TopicStatus) -> str:
+def releases(entry: TopicStatus) -> str:
+    """Return which upstream releases have a fault of the topic."""
     fixed = f"mended in {entry.topic.fixed_in}" if entry.topic.fixed_in else "not mended in any release yet"
     return f"faulty since {entry.topic.since}, {fixed}"
 

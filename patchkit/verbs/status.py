@@ -20,8 +20,7 @@ def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Stat
         raise ConfigError(
             f"there is no topic {topic}", where="patches/topics.toml", found=f"topics: {', '.join(topics)}"
         )
-    pins = pin_names(root)
-    carried = {pin: [name.removesuffix(".patch") for name in read_series_names(root, pin)] for pin in pins}
+    carried = _carried(root)
     latest = latest_pin(root)
     newest = _newest_upstream(access)
     cached = set(kept_versions(access.objects))
@@ -29,10 +28,20 @@ def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Stat
         version=str(read_version(root)),
         latest=latest,
         newest_upstream=newest,
-        pins=tuple(_pin_status(root, pin, carried[pin], cached) for pin in pins),
+        pins=tuple(_pin_status(root, pin, carried[pin], cached) for pin in carried),
         topics=tuple(_topic_status(each, carried) for each in topics.values() if topic in (None, each.name)),
         next_step=_next_step(latest, newest),
     )
+
+
+def tell_topics(root: Path) -> tuple[list[str], list[TopicStatus]]:
+    """Return every pin and every topic with the pins that carry it. Asks nobody outside the store."""
+    carried = _carried(root)
+    return list(carried), [_topic_status(topic, carried) for topic in read_topics(root).values()]
+
+
+def _carried(root: Path) -> dict[str, list[str]]:
+    return {pin: [name.removesuffix(".patch") for name in read_series_names(root, pin)] for pin in pin_names(root)}
 
 
 def _newest_upstream(access: Access) -> str:
