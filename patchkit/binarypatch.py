@@ -7,7 +7,7 @@ import zlib
 from patchkit.model import BinaryBlock, BinaryMethod
 from patchkit.patchheader import Cursor
 
-_BLOCK = re.compile(rb"(literal|delta) ([0-9]{1,10})\r?\n")
+_BLOCK = re.compile(rb"(literal|delta) ([0-9]{1,10})\n")
 MAX_SIZE_BYTES = 64 << 20  # no source file is larger; a compressed block may claim any size
 
 
@@ -41,7 +41,7 @@ def _read_block(cursor: Cursor) -> BinaryBlock:
     assert match
     cursor.at += 1
     pieces = []
-    while cursor.peek().rstrip(b"\r\n"):
+    while cursor.peek().rstrip(b"\n"):
         pieces.append(_decode_line(cursor))
         cursor.at += 1
     if not cursor.peek():
@@ -61,7 +61,7 @@ def _read_block(cursor: Cursor) -> BinaryBlock:
 
 def _decode_line(cursor: Cursor) -> bytes:
     """Return the bytes of one line: a letter for their number, then groups of five characters."""
-    line = cursor.peek().rstrip(b"\r\n")
+    line = cursor.peek().rstrip(b"\n")
     letter, digits = line[:1], line[1:]
     if letter.isupper():
         size = ord(letter) - ord("A") + 1

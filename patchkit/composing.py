@@ -56,13 +56,18 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The files after some topics. executable: the paths whose executable bit a topic sets or clears."""
+    """The files after some topics.
+
+    executable: the paths whose executable bit a topic sets or clears.
+    sources: for each renamed or copied file the path whose mode it takes over.
+    """
 
     files: Files
     misses: tuple[Miss, ...] = ()
     offsets: tuple[tuple[Hunk, int], ...] = ()
     hunks: int = 0
     executable: Mapping[str, bool] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -98,6 +103,7 @@ def _with_sections(so_far: Composition, topic: str, sections: Sequence[FilePatch
         offsets=(*so_far.offsets, *offsets),
         hunks=so_far.hunks + sum(len(section.hunks) for section in sections),
         executable={**so_far.executable, **dict(_mode_changes(sections))},
+        sources={**so_far.sources, **dict(_moves(sections, so_far.sources))},
     )
 
 
@@ -140,3 +146,9 @@ def _mode_changes(sections: Sequence[FilePatch]) -> Iterator[tuple[str, bool]]:
     for section in sections:
         if section.new_mode:
             yield section.new_path, section.new_mode == "100755"
+
+
+def _moves(sections: Sequence[FilePatch], earlier: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for section in sections:
+        if section.kind in (ChangeKind.RENAME, ChangeKind.COPY):
+            yield section.new_path, earlier.get(section.old_path, section.old_path)

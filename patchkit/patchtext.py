@@ -192,7 +192,7 @@ def _read_section(cursor: Cursor) -> FilePatch:
         section = replace(section, hunks=hunks)
         _refuse_contents(cursor, section)
         return section
-    if cursor.peek().rstrip(b"\r\n") == b"GIT binary patch":
+    if cursor.peek() == b"GIT binary patch\n":
         cursor.at += 1
         return replace(section, binary=True, binary_blocks=read_binary_blocks(cursor))
     if re.match(rb"(Binary f|F)iles .* differ\r?$", cursor.peek()):

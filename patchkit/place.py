@@ -210,7 +210,7 @@ def _matches(hunk: Hunk, lines: Sequence[bytes]) -> Iterator[int]:
 def _positions(lines: Sequence[bytes], wanted: bytes, last: int) -> Iterator[int]:
     """Yield each index up to `last` at which the line stands; list.index is several times faster than a loop."""
     at = -1
-    while True:
+    while at < last:
         try:
             at = lines.index(wanted, at + 1, last + 1)
         except ValueError:

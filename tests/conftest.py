@@ -10,6 +10,8 @@ ASKED_FOR = ("network", "container", "slow")
 def pytest_addoption(parser: pytest.Parser) -> None:
     for name in ASKED_FOR:
         parser.addoption(f"--{name}", action="store_true", help=f"run the tests marked {name}")
+    parser.addoption("--fuzz-cases", type=int, default=2000, help="how many cases the apply fuzzer makes (2000)")
+    parser.addoption("--fuzz-seed", type=int, default=0, help="the seed of its first case (0)")
     parser.addoption("--everything", action="store_true", help="run every test: network, container and slow ones too")
 
 

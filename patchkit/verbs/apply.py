@@ -123,7 +123,7 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
     composition = compose(chosen, base)
     if not composition.ok:
         raise conflict(work, composition, f"this {_kind(work)} does not apply")
-    after = {path: _after(path, situation.base.get(path, OnDisk(None)), composition, checkout) for path in disk}
+    after = {path: _after(path, situation.base, composition, checkout) for path in disk}
     replacements = {
         path: Replacement(checkout.locate(path) or "", file.content, after[path].content, after[path].mode, file.mode)
         for path, file in disk.items()
@@ -270,12 +270,13 @@ def _refuse_covered(record: Record, label: str, paths: Iterable[str]) -> None:
             )
 
 
-def _after(path: str, base: OnDisk, composition: Composition, checkout: Checkout) -> OnDisk:
+def _after(path: str, base: Mapping[str, OnDisk], composition: Composition, checkout: Checkout) -> OnDisk:
     """Return the file as it is to be: modes stay, but for the executable bit where a topic changes it."""
     content = composition.files.get(path)
     executable = composition.executable.get(path)
-    mode = base.mode
-    if base.content is None and content is not None:
+    source = base[composition.sources.get(path, path)]
+    mode = source.mode
+    if source.content is None and content is not None:
         mode = _mode_of_new_file(checkout.locate(path) or "")
     if executable is not None:
         mode = (mode | (mode & 0o444) >> 2) if executable else mode & ~0o111

@@ -1,0 +1,105 @@
+"""patchkit and git agree on accept or reject and on every byte, or patchkit refuses for a listed reason."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from patchkit.composing import Work
+from patchkit.errors import ConfigError, ConflictError, PatchError, PatchkitError
+from patchkit.model import TopicPatch
+from patchkit.patchtext import read_patch, write_patch
+from patchkit.results import Applied
+from patchkit.verbs.apply import Wish, apply_work, stated_release
+from tests.git.fuzz import Case, make_case, read_tree, run_git, write_tree
+
+# What patchkit refuses although git applies it, by the words that it says so with.
+STRICTER = {
+    "equally well": "a tie, or a drift that points elsewhere: git takes the nearest, or the lower one",
+    "above the hunk before it": "hunks out of order",
+    "nothing tells which": "could be applied and taken out: git would apply it twice",
+    "its index line promises": "the result is not the one that the patch itself names",
+}
+
+
+def disagreement(case: Case, scratch: Path) -> str:
+    """Return how patchkit and git disagree on the case; empty if they do not. The second word counts outcomes."""
+    ours, gits = scratch / "ours", scratch / "gits"
+    for folder in (ours, gits):
+        folder.mkdir()
+        write_tree(folder, case.target)
+    before = read_tree(ours)
+    outcome = run_patchkit(ours, case.patch)
+    status = run_git(["apply", f"-p{outcome.strip}", "-"], gits, case.patch).returncode
+    after_ours, after_gits = read_tree(ours), read_tree(gits)
+    if outcome.error is not None:
+        if after_ours != before or [path for path in ours.iterdir() if path.name == ".patchkit"]:
+            return "refused, but the tree has changed"
+        if status == 0 and after_gits != before and not is_listed(outcome.error):
+            return f"git applies it, patchkit says: {outcome.error.what}; {outcome.error.found}"
+        return ""
+    if not outcome.changed:
+        taken_out = run_git(["apply", f"-p{outcome.strip}", "-R", "--check", "-"], ours, case.patch)
+        return "" if taken_out.returncode == 0 else "patchkit says already applied, git cannot take it out"
+    if status != 0:
+        return "patchkit applies it, git does not"
+    if after_ours != after_gits:
+        return "another result"
+    return ""
+
+
+class Outcome:
+    """What patchkit did with a case."""
+
+    error: PatchkitError | None = None
+    changed = False
+    strip = 1
+
+
+def run_patchkit(folder: Path, raw: bytes) -> Outcome:
+    outcome = Outcome()
+    try:
+        patch = read_patch(raw, name="x.patch")
+        assert write_patch(patch) == raw, "not written as read"
+        outcome.strip = max(section.strip for section in patch.files)
+        work = Work("x.patch", (TopicPatch("x", patch),), ("x.patch",))
+        result: Applied = apply_work(folder, work, Wish(), identify=stated_release)
+    except PatchkitError as error:
+        outcome.error = error
+        return outcome
+    outcome.changed = bool(result.files)
+    shutil.rmtree(folder / ".patchkit", ignore_errors=True)
+    return outcome
+
+
+def is_listed(error: PatchkitError) -> bool:
+    """Whether a refusal of what git takes has a reason that is documented."""
+    if isinstance(error, PatchError):
+        return bool(error.rule)
+    assert isinstance(error, ConflictError | ConfigError)
+    return any(words in f"{error.what}\n{error.found}" for words in STRICTER)
+
+
+def seeds(config: pytest.Config) -> Iterator[int]:
+    first = int(config.getoption("--fuzz-seed"))
+    yield from range(first, first + int(config.getoption("--fuzz-cases")))
+
+
+@pytest.mark.slow
+def test_patchkit_and_git_agree(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    wrong = []
+    counts: Counter[str] = Counter()
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    for seed in seeds(pytestconfig):
+        scratch = tmp_path / "case"
+        scratch.mkdir()
+        case = make_case(seed, repository)
+        found = disagreement(case, scratch)
+        counts["disagree" if found else "agree"] += 1
+        if found:
+            wrong.append(f"seed {seed} ({', '.join(case.damages)}): {found}")
+        shutil.rmtree(scratch)
+    assert not wrong, f"{counts}\n" + "\n".join(wrong[:50])
