@@ -60,6 +60,7 @@ def hold(state: str, *, wait_s: float = _WAIT_S) -> Iterator[str]:
     try:
         descriptor = _acquire(state, wait_s)
     except OSError as exc:
+        _tidy(state)
         raise _unwritable(exc, state) from exc
     try:
         yield _recover_first(state)
@@ -118,7 +119,7 @@ def replace_files(state: str, replacements: Sequence[Replacement], documents: Ma
     try:
         recover(state)
     except OSError as exc:
-        _roll_back(state, steps, replacements, papers)
+        _roll_back(state, steps, replacements)
         raise _unwritable(exc, state) from exc
     except KeyboardInterrupt:
         recover(state)  # renames only: ended sooner than undone
@@ -134,11 +135,13 @@ def recover(state: str) -> str:
         with open(f"{state}/{_JOURNAL}", "rb") as stream:
             journal = json.load(stream)
     except FileNotFoundError:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{state}/{_JOURNAL}.new")
         return ""
     steps = [Step(**step) for step in journal["steps"]]
     papers = [Paper(**paper) for paper in journal["papers"]]
     if journal["phase"] == "prepare":
-        _undo(steps, journal["folders"], papers)
+        _undo(state, steps, journal["folders"], papers)
         done = "an interrupted command had not changed anything yet; its remains were removed"
     else:
         _finish(state, steps, papers)
@@ -150,11 +153,11 @@ def recover(state: str) -> str:
 # -- the two ways out -----------------------------------------------------------------------------------------
 
 
-def _undo(steps: Sequence[Step], folders: Sequence[str], papers: Sequence[Paper]) -> None:
+def _undo(state: str, steps: Sequence[Step], folders: Sequence[str], papers: Sequence[Paper]) -> None:
     for name in [*(step.new for step in steps if step.new), *(f"{paper.name}.new" for paper in papers)]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(name)
-    for folder in reversed(folders):
+    for folder in [*reversed(folders), f"{state}/{SAVED}"]:
         with contextlib.suppress(OSError):  # never made, or somebody has put a file there
             os.rmdir(folder)
 
@@ -179,27 +182,34 @@ def _finish(state: str, steps: Sequence[Step], papers: Sequence[Paper]) -> None:
         if not step.new:
             _remove_empty_folders(os.path.dirname(step.place))
     for paper in papers:
-        with contextlib.suppress(FileNotFoundError):
-            if paper.written:
-                os.replace(f"{paper.name}.new", paper.name)
-            else:
+        if paper.written and os.path.exists(f"{paper.name}.new"):
+            os.replace(f"{paper.name}.new", paper.name)
+    for paper in papers:
+        if not paper.written:
+            with contextlib.suppress(OSError):  # left behind it does no harm
                 os.unlink(paper.name)
     with contextlib.suppress(OSError):  # holds the contents of another record, or was never made
         os.rmdir(f"{state}/{SAVED}")
 
 
-def _roll_back(state: str, steps: Sequence[Step], replacements: Sequence[Replacement], papers: Sequence[Paper]) -> None:
+def _roll_back(state: str, steps: Sequence[Step], replacements: Sequence[Replacement]) -> None:
     """Put back what was renamed before a rename failed. If that fails too, the journal stays for the next command."""
+    with open(f"{state}/{_JOURNAL}", "rb") as stream:
+        journal = json.load(stream)
+    papers = [Paper(**paper) for paper in journal["papers"]]
     for step, item in zip(steps, replacements, strict=True):
         if os.path.lexists(step.new or step.place):
             continue
         if item.before is None:
             os.unlink(step.place)
         else:
-            old = replace(step, new=step.new or f"{os.path.dirname(step.place)}/{_NEW}old")
+            old = replace(step, new=f"{os.path.dirname(step.place)}/{_NEW}old")
             _write_new(old, item.before, item.old_mode)
             os.replace(old.new, old.place)
-    _write_journal(state, "prepare", steps, [], papers)
+    for paper in papers:
+        if paper.name.startswith(f"{state}/{SAVED}/") and not os.path.exists(f"{paper.name}.new"):
+            os.unlink(paper.name)  # saved by this very command
+    _write_journal(state, "prepare", steps, journal["folders"], papers)
     recover(state)
 
 
@@ -263,10 +273,11 @@ def _recover_first(state: str) -> str:
 
 def _tidy(state: str) -> None:
     """Take the state folder away if nothing is recorded in it."""
-    if set(os.listdir(state)) <= {"lock", ".gitignore"}:
-        with contextlib.suppress(OSError):  # the next command is already in
-            os.unlink(f"{state}/.gitignore")
-            os.unlink(f"{state}/lock")
+    with contextlib.suppress(OSError):  # never made, or the next command is already in
+        if set(os.listdir(state)) <= {"lock", ".gitignore"}:
+            for name in (".gitignore", "lock"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(f"{state}/{name}")
             os.rmdir(state)
 
 
@@ -311,7 +322,7 @@ def _write_new(step: Step, content: bytes, mode: int) -> None:
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         if os.geteuid() == 0:
-            like = os.stat(step.place if step.before else os.path.dirname(step.place))
+            like = os.stat(step.place if os.path.exists(step.place) else os.path.dirname(step.place))
             os.fchown(descriptor, like.st_uid, like.st_gid)
         os.fchmod(descriptor, mode)
 

@@ -48,13 +48,20 @@ class _Touch:
     after: str
 
 
-def find_standing(series: Sequence[TopicPatch], files: Mapping[str, bytes | None]) -> Standing:
+def find_standing(
+    series: Sequence[TopicPatch], files: Mapping[str, bytes | None], *, executable: Mapping[str, bool] | None = None
+) -> Standing:
     """Return the one verdict for the whole series: PRISTINE, PARTLY, APPLIED, MIXED or UNKNOWN.
 
     A file alone cannot tell "pristine" from "applied" where a later topic changed it again; the series can.
+
+    executable: decides only for a series that changes nothing but modes: wheels lose the executable bit.
     """
     touches = _touches(series)
     count = len(series)
+    if not touches:
+        done = _modes_are_set(series, executable or {})
+        return Standing(Verdict.APPLIED if done else Verdict.PRISTINE, count if done else 0, ())
     stands = tuple(_stand(path, touches[path], files.get(path), count) for path in touches)
     common = frozenset(range(count + 1)).intersection(*(stand.after for stand in stands if stand.after))
     if any(not stand.after for stand in stands):
@@ -100,6 +107,11 @@ def _said(touches: Sequence[_Touch], topics: int) -> Iterator[str]:
     yield from later[:1]
 
 
+def _modes_are_set(series: Iterable[TopicPatch], executable: Mapping[str, bool]) -> bool:
+    wanted = {section.path: section.new_mode == "100755" for topic in series for section in topic.patch.files}
+    return all(executable.get(path) is value for path, value in wanted.items())
+
+
 def _touches(series: Sequence[TopicPatch]) -> dict[str, list[_Touch]]:
     touches: dict[str, list[_Touch]] = {}
     for number, topic in enumerate(series):
@@ -113,7 +125,9 @@ def _changes(section: FilePatch) -> Iterator[tuple[str, str, str]]:
     """Yield each path of the section with its stated ids before and after."""
     before, after = section.preimage_id, section.postimage_id
     match section.kind:
-        case ChangeKind.MODIFY | ChangeKind.MODE:
+        case ChangeKind.MODE:
+            pass
+        case ChangeKind.MODIFY:
             yield section.path, before, after
         case ChangeKind.CREATE:
             yield section.path, ABSENT, after

@@ -2,7 +2,7 @@
 
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.checkout import Checkout, OnDisk, find_checkout, read_on_disk, stated_version
@@ -151,7 +151,8 @@ def find_situation(
         if situation is not None:
             return situation
     files = {path: file.content for path, file in disk.items()}
-    standing = find_standing(work.topics, files)
+    executable = {path: bool(file.mode & 0o100) for path, file in disk.items() if file.content is not None}
+    standing = find_standing(work.topics, files, executable=executable)
     match standing.verdict:
         case Verdict.PRISTINE:
             return Situation(standing.verdict, (), disk)
@@ -200,8 +201,10 @@ def _without_record(
     out = take_out(inside, files)
     pristine = {file.path: file.pristine for file in standing.files}
     proven = out.ok and find_standing(work.topics, out.files).verdict is Verdict.PRISTINE and all(pristine.values())
-    base = {path: replace(file, content=out.files[path]) for path, file in disk.items()} if proven else None
-    return Situation(standing.verdict, tuple(topic.topic for topic in inside), base)
+    base = {
+        path: OnDisk(out.files[path], _with_bit(file.mode, out.executable.get(path))) for path, file in disk.items()
+    }
+    return Situation(standing.verdict, tuple(topic.topic for topic in inside), base if proven else None)
 
 
 def _by_content(work: Work, files: Mapping[str, bytes | None], disk: Mapping[str, OnDisk]) -> Situation:
@@ -278,9 +281,14 @@ def _after(path: str, base: Mapping[str, OnDisk], composition: Composition, chec
     mode = source.mode
     if source.content is None and content is not None:
         mode = _mode_of_new_file(checkout.locate(path) or "")
-    if executable is not None:
-        mode = (mode | (mode & 0o444) >> 2) if executable else mode & ~0o111
-    return OnDisk(content, mode)
+    return OnDisk(content, _with_bit(mode, executable))
+
+
+def _with_bit(mode: int, executable: bool | None) -> int:
+    """Return the mode with the executable bit set, for those who may read, or cleared; None: as it is."""
+    if executable is None:
+        return mode
+    return mode | (mode & 0o444) >> 2 if executable else mode & ~0o111
 
 
 def _mode_of_new_file(place: str) -> int:

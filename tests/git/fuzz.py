@@ -60,7 +60,7 @@ JUNK = [
 
 @dataclass(frozen=True)
 class Case:
-    """One case: the tree that the patch is made from, the tree that it is applied to, the patch, what was done to it."""
+    """One case: the tree that the patch is applied to, the patch, and what was done to either."""
 
     seed: int
     target: Tree

@@ -29,15 +29,14 @@ PRISTINE = {
     "python/sglang/srt/beta.py": lines("beta"),
     "python/sglang/srt/gone.py": lines("gone", 3),
 }
-FIRST = {
-    "python/sglang/srt/alpha.py": PRISTINE["python/sglang/srt/alpha.py"].replace(
-        b"alpha = 9\n", b"alpha = 9\nabort = 1\n"
-    ),
+_FIRST_ALPHA = PRISTINE["python/sglang/srt/alpha.py"].replace(b"alpha = 9\n", b"alpha = 9\nabort = 1\n")
+FIRST: dict[str, bytes | None] = {
+    "python/sglang/srt/alpha.py": _FIRST_ALPHA,
     "python/sglang/srt/beta.py": PRISTINE["python/sglang/srt/beta.py"].replace(b"beta = 30\n", b"beta = 31\n"),
     "python/sglang/srt/deep/er/new.py": b"new = 1\n",
 }
-SECOND = {
-    "python/sglang/srt/alpha.py": FIRST["python/sglang/srt/alpha.py"].replace(b"alpha = 30\n", b"alpha = 31\n"),
+SECOND: dict[str, bytes | None] = {
+    "python/sglang/srt/alpha.py": _FIRST_ALPHA.replace(b"alpha = 30\n", b"alpha = 31\n"),
     "python/sglang/srt/gone.py": None,
 }
 
