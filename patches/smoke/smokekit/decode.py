@@ -79,6 +79,7 @@ class Decode:
         prealloc._max_ensure_retries = 15
         prealloc.req_to_token_pool = SimpleNamespace(available_size=lambda: 8)
         self.release.set_no_kv_memory(prealloc)
+        self.release.finish_decode(scheduler, prealloc, transfer)
 
     def set_manager(self, manager) -> None:
         self.prealloc.kv_manager = manager

@@ -104,6 +104,7 @@ class Prefill:
         """Put a request into the bootstrap queue; its decode side has not answered."""
         state = self.states.Bootstrapping if state is None else state
         req = self.new_request(rid, state, prefetched=prefetched)
+        self.release.expect_bootstrap(req)
         self.stamp(req, "prefill_bootstrap_queue_entry_time", age_s)
         self.queue.queue.append(req)
         return req

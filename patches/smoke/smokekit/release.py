@@ -78,10 +78,18 @@ class Release:
     def give_kv(self, req) -> None:
         """Let the request own row 0 of the request pool, as after a prefill."""
         req.req_pool_idx = 0
-        req.fill_ids = list(req.origin_input_ids)
+        if self.at_least("0.5.15"):
+            req.set_extend_range(0, len(req.origin_input_ids))
+        else:
+            req.fill_ids = list(req.origin_input_ids)
 
     def take_kv(self, req) -> None:
         req.req_pool_idx = None
+
+    def expect_bootstrap(self, req) -> None:
+        """Mark a prefill request as one whose decode side has not answered."""
+        if self.at_least("0.5.13"):
+            req.pending_bootstrap = True
 
     @property
     def middle_chunks(self) -> str:
@@ -130,6 +138,16 @@ class Release:
         from sglang.srt.managers.io_struct import ContinueGenerationReqInput
 
         scheduler.continue_generation(ContinueGenerationReqInput(torch_empty_cache=False))
+
+    def finish_decode(self, scheduler, prealloc, transfer) -> None:
+        """Set what only some releases' decode schedulers and queues read."""
+        import torch
+
+        if self.at_least("0.5.13"):
+            scheduler.enable_decode_hicache = False
+            prealloc._hicache_pending_restore_tokens = lambda: 0
+            # the room written in each metadata slot; a slot that is freed is wiped
+            transfer.metadata_buffers.bootstrap_room = torch.zeros((8, 8), dtype=torch.int64)
 
     def set_context(self, monkeypatch) -> None:
         """Answer for the runtime context (parallel sizes, settings), where a release has one."""
