@@ -68,8 +68,10 @@ def _judge(name: str, patched: SmokeCase | None, unpatched: Mapping[str, SmokeCa
     assert case is not None
     with_series = patched.outcome if patched else Outcome.MISSING
     without = None if unpatched is None else (other.outcome if other else Outcome.MISSING)
-    problem = _problem_with(with_series) or (
-        "" if without is None else _problem_without(case.kind, without, with_series)
+    problem = (
+        _problem_with(with_series)
+        or ("" if without is None else _problem_without(case.kind, without, with_series))
+        or ("it is marked neither fault nor regression" if case.kind is SmokeKind.UNKNOWN else "")
     )
     source = other if problem.startswith("without") and other else case
     return SmokeVerdict(

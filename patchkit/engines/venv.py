@@ -98,7 +98,7 @@ class Venv:
         mounts["/etc/patchkit"] = f"{request.image}/etc/patchkit"
         command = [_outside(word, mounts) for word in request.command]
         isolation = self._isolation()
-        enter = [sys.executable, "-c", _ENTER, str(request.memory_bytes), "1" if isolation else "0"]
+        enter = [sys.executable, "-IS", "-c", _ENTER, str(request.memory_bytes), "1" if isolation else "0"]
         with tempfile.TemporaryDirectory(prefix="patchkit-run-") as home:
             done = run(
                 [*isolation, *enter, *command],
@@ -166,7 +166,7 @@ class Venv:
 
 
 def _works(isolation: list[str]) -> bool:
-    command = [*isolation, sys.executable, "-c", _ENTER, str(1 << 30), "1", "true"]
+    command = [*isolation, sys.executable, "-IS", "-c", _ENTER, str(1 << 30), "1", "true"]
     try:
         return run(command, cwd=Path("/"), timeout_s=30, allowed=range(256)).ok
     except CommandError:  # no unshare here

@@ -97,7 +97,7 @@ class _Session:
                     self._command(),
                     timeout_s=self.access.deadline_s,
                     mounts=(Mount(tests, "/smoke"), Mount(out, "/out", writable=True)),
-                    environment={"PYTHONDONTWRITEBYTECODE": ""} if self.engine.name == "venv" else {},
+                    environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # an image's own plugins play no part
                     keep=self.keep,
                 )
             )

@@ -1,0 +1,183 @@
+"""build and smoke with the venv engine on a small store: real inimage.py, real pytest, this Python as the runtime."""
+
+import json
+import shutil
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from patchkit.engines import venv
+from patchkit.errors import ConfigError, SmokeError, VerifyError
+from patchkit.results import BuiltImage, Smoke
+from patchkit.upstream import Access
+from patchkit.verbs.build import build_images
+from patchkit.verbs.refresh import refresh_pin
+from patchkit.verbs.smoke import run_smoke
+from tests.small_store import ABORT, PIN, write_store
+
+
+@pytest.fixture(scope="session")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("store")
+    write_store(folder / "root", folder / "cache")
+    python = folder / "runtime" / "bin" / "python3"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def place(master: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(master, tmp_path / "p")
+    monkeypatch.setattr(venv, "bring_runtime", lambda access: tmp_path / "p" / "runtime")
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    return tmp_path / "p"
+
+
+@pytest.fixture
+def root(place: Path) -> Path:
+    return place / "root"
+
+
+@pytest.fixture
+def access(place: Path) -> Access:
+    return Access(place / "cache", offline=True, deadline_s=60)
+
+
+def build(root: Path, access: Access) -> BuiltImage:
+    return build_images(root, [], access, engine="venv").images[0]
+
+
+def smoke(root: Path, access: Access, *, topic: str = "", control: bool = True, junit: Path | None = None) -> Smoke:
+    return run_smoke(root, None, access, engine="venv", topic=topic, control=control, junit=junit)
+
+
+# -- build ----------------------------------------------------------------------------------------------------
+
+
+def test_an_image_carries_its_series_its_record_and_its_labels(root: Path, access: Access) -> None:
+    image = build(root, access)
+    folder = Path(image.image)
+    assert "req.gone = True" in (folder / ABORT).read_text()
+    record = (folder / "etc" / "patchkit" / "manifest.json").read_bytes()
+    assert record == (root / "patches" / PIN / "manifest.json").read_bytes()
+    facts = venv.Venv(access).inspect(image.tag)
+    assert facts is not None
+    assert facts.labels["io.patchkit.pin"] == PIN
+    assert facts.labels["io.patchkit.topics"] == "abort-guards,timeouts"
+    assert facts.labels["io.patchkit.series.sha256"] == json.loads(record)["series"]["sha256"]
+    assert facts.labels["org.opencontainers.image.version"] == "nightly-dev-20260101a"
+
+
+def test_the_base_stays_as_upstream_has_it(root: Path, access: Access) -> None:
+    image = build(root, access)
+    assert "req.done = True" in (Path(image.base) / ABORT).read_text()
+
+
+def test_the_same_series_gives_the_same_image(root: Path, access: Access) -> None:
+    assert build(root, access).image == build(root, access).image
+
+
+def test_a_tampered_image_is_built_again(root: Path, access: Access) -> None:
+    source = Path(build(root, access).image) / ABORT
+    good = source.read_bytes()
+    source.write_bytes(good.replace(b"gone", b"done"))
+    build(root, access)
+    assert source.read_bytes() == good
+
+
+def test_a_base_of_another_release_is_refused_before_anything_is_written(root: Path, access: Access) -> None:
+    base = Path(build(root, access).base)
+    shutil.rmtree(access.cache / "venv" / "images")
+    (base / ABORT).write_text("def abort(req): ...\n")
+    (base / "python/sglang/version.py").write_text('__version__ = "0.5.13"\n')
+    with pytest.raises(ConfigError) as caught:
+        build(root, access)
+    assert "not v0.5.12.post1: 1 of 2 touched files differ; it says it is v0.5.13" in caught.value.what
+    assert ABORT in caught.value.found
+    assert not (access.cache / "venv" / "images").exists()
+
+
+def test_an_unknown_engine_is_refused(root: Path, access: Access, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATCHKIT_ENGINE", "lxc")
+    with pytest.raises(ConfigError, match="there is no engine lxc"):
+        build_images(root, [], access)
+
+
+# -- smoke ----------------------------------------------------------------------------------------------------
+
+
+def test_control_shows_that_faults_need_the_series(root: Path, access: Access, tmp_path: Path) -> None:
+    build(root, access)
+    result = smoke(root, access, junit=tmp_path / "out.xml")
+    assert result.exit_code == 0
+    assert [(test.topic, test.kind, test.without, test.with_series) for test in result.tests] == [
+        ("abort-guards", "fault", "fault", "ok"),
+        ("abort-guards", "regression", "ok", "ok"),
+        ("timeouts", "fault", "fault", "ok"),
+    ]
+    suite = ET.parse(tmp_path / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "0")
+
+
+def test_one_topic_alone(root: Path, access: Access) -> None:
+    build(root, access)
+    assert [test.topic for test in smoke(root, access, topic="timeouts").tests] == ["timeouts"]
+
+
+def test_a_lost_hunk_fails_and_names_topic_and_test(root: Path, access: Access) -> None:
+    patch = root / "patches" / PIN / "abort-guards.patch"
+    patch.write_text(patch.read_text().replace("req.gone", "req.lost"))
+    refresh_pin(root, PIN, access)
+    build(root, access)
+    result = smoke(root, access)
+    assert result.exit_code == 5
+    (bad,) = [test for test in result.tests if test.problem]
+    assert (bad.topic, bad.name.rpartition("::")[2]) == ("abort-guards", "test_A_1_abort_marks_the_request_gone")
+    assert bad.problem == "with the series the fault is still there"
+
+
+def test_a_fault_that_passes_without_the_series_proves_nothing(root: Path, access: Access) -> None:
+    test = root / "patches" / "smoke" / "timeouts" / "test_late.py"
+    test.write_text(test.read_text().replace("== 600", "in (None, 600)"))
+    build(root, access)
+    assert smoke(root, access, control=False).exit_code == 0
+    result = smoke(root, access)
+    assert result.exit_code == 5
+    assert [v.problem for v in result.tests if v.problem] == ["without the series it passes too: it proves nothing"]
+
+
+def test_nothing_collected_is_an_error(root: Path, access: Access) -> None:
+    (root / "patches" / "smoke" / "timeouts" / "test_late.py").unlink()
+    build(root, access)
+    with pytest.raises(SmokeError, match="no smoke test was collected"):
+        smoke(root, access, topic="timeouts", control=False)
+
+
+def test_a_run_that_dies_before_a_result_is_an_error(root: Path, access: Access) -> None:
+    (root / "patches" / "smoke" / "conftest.py").write_text("import os\nos._exit(0)\n")
+    build(root, access)
+    with pytest.raises(SmokeError, match="ended with status 0 before a result"):
+        smoke(root, access, control=False)
+
+
+def test_a_tampered_image_is_not_smoked(root: Path, access: Access) -> None:
+    source = Path(build(root, access).image) / ABORT
+    source.write_bytes(source.read_bytes().replace(b"gone", b"gonE"))
+    with pytest.raises(VerifyError) as caught:
+        smoke(root, access)
+    assert str(source) in caught.value.found
+
+
+def test_without_an_image_the_hint_builds_one(root: Path, access: Access) -> None:
+    with pytest.raises(ConfigError) as caught:
+        smoke(root, access)
+    assert caught.value.hint == f"patchkit build {PIN} --engine venv"
+
+
+def test_a_topic_without_tests_is_refused(root: Path, access: Access) -> None:
+    with pytest.raises(ConfigError, match="topic nothing has no smoke test"):
+        smoke(root, access, topic="nothing")
