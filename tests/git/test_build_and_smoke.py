@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,13 @@ from patchkit.verbs.smoke import run_smoke
 from tests.small_store import ABORT, PIN, write_store
 
 
+@dataclass(frozen=True)
+class Built:
+    root: Path
+    access: Access
+    image: BuiltImage
+
+
 @pytest.fixture(scope="session")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
@@ -29,11 +37,16 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def place(master: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(master, tmp_path / "p")
-    monkeypatch.setattr(venv, "bring_runtime", lambda access: tmp_path / "p" / "runtime")
+@pytest.fixture(autouse=True)
+def runtime(master: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(venv, "bring_runtime", lambda access: master / "runtime")
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+
+
+@pytest.fixture
+def place(master: Path, tmp_path: Path) -> Path:
+    """A store to change."""
+    shutil.copytree(master, tmp_path / "p")
     return tmp_path / "p"
 
 
@@ -47,6 +60,19 @@ def access(place: Path) -> Access:
     return Access(place / "cache", offline=True, deadline_s=60)
 
 
+@pytest.fixture(scope="session")
+def shared(master: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shutil.copytree(master, place := tmp_path_factory.mktemp("shared") / "p")
+    return place
+
+
+@pytest.fixture
+def built(shared: Path) -> Built:
+    """The store that no test changes, with its image, built on first use."""
+    access = Access(shared / "cache", offline=True, deadline_s=60)
+    return Built(shared / "root", access, build(shared / "root", access))
+
+
 def build(root: Path, access: Access) -> BuiltImage:
     return build_images(root, [], access, engine="venv").images[0]
 
@@ -58,13 +84,13 @@ def smoke(root: Path, access: Access, *, topic: str = "", control: bool = True, 
 # -- build ----------------------------------------------------------------------------------------------------
 
 
-def test_an_image_carries_its_series_its_record_and_its_labels(root: Path, access: Access) -> None:
-    image = build(root, access)
+def test_an_image_carries_its_series_its_record_and_its_labels(built: Built) -> None:
+    image = built.image
     folder = Path(image.image)
     assert "req.gone = True" in (folder / ABORT).read_text()
     record = (folder / "etc" / "patchkit" / "manifest.json").read_bytes()
-    assert record == (root / "patches" / PIN / "manifest.json").read_bytes()
-    facts = venv.Venv(access).inspect(image.tag)
+    assert record == (built.root / "patches" / PIN / "manifest.json").read_bytes()
+    facts = venv.Venv(built.access).inspect(image.tag)
     assert facts is not None
     assert facts.labels["io.patchkit.pin"] == PIN
     assert facts.labels["io.patchkit.topics"] == "abort-guards,timeouts"
@@ -72,13 +98,12 @@ def test_an_image_carries_its_series_its_record_and_its_labels(root: Path, acces
     assert facts.labels["org.opencontainers.image.version"] == "nightly-dev-20260101a"
 
 
-def test_the_base_stays_as_upstream_has_it(root: Path, access: Access) -> None:
-    image = build(root, access)
-    assert "req.done = True" in (Path(image.base) / ABORT).read_text()
+def test_the_base_stays_as_upstream_has_it(built: Built) -> None:
+    assert "req.done = True" in (Path(built.image.base) / ABORT).read_text()
 
 
-def test_the_same_series_gives_the_same_image(root: Path, access: Access) -> None:
-    assert build(root, access).image == build(root, access).image
+def test_the_same_series_gives_the_same_image(built: Built) -> None:
+    assert build(built.root, built.access).image == built.image.image
 
 
 def test_a_tampered_image_is_built_again(root: Path, access: Access) -> None:
@@ -110,9 +135,8 @@ def test_an_unknown_engine_is_refused(root: Path, access: Access, monkeypatch: p
 # -- smoke ----------------------------------------------------------------------------------------------------
 
 
-def test_control_shows_that_faults_need_the_series(root: Path, access: Access, tmp_path: Path) -> None:
-    build(root, access)
-    result = smoke(root, access, junit=tmp_path / "out.xml")
+def test_control_shows_that_faults_need_the_series(built: Built, tmp_path: Path) -> None:
+    result = smoke(built.root, built.access, junit=tmp_path / "out.xml")
     assert result.exit_code == 0
     assert [(test.topic, test.kind, test.without, test.with_series) for test in result.tests] == [
         ("abort-guards", "fault", "fault", "ok"),
@@ -123,9 +147,10 @@ def test_control_shows_that_faults_need_the_series(root: Path, access: Access, t
     assert (suite.get("tests"), suite.get("failures")) == ("3", "0")
 
 
-def test_one_topic_alone(root: Path, access: Access) -> None:
-    build(root, access)
-    assert [test.topic for test in smoke(root, access, topic="timeouts").tests] == ["timeouts"]
+def test_one_topic_alone(built: Built) -> None:
+    assert [test.topic for test in smoke(built.root, built.access, topic="timeouts", control=False).tests] == [
+        "timeouts"
+    ]
 
 
 def test_a_lost_hunk_fails_and_names_topic_and_test(root: Path, access: Access) -> None:
