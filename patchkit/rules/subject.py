@@ -152,6 +152,10 @@ class UpstreamIndex(Protocol):
         """Return (path, line) of each class or function of this bare name."""
         ...
 
+    def sources(self) -> Mapping[str, bytes]:
+        """Return every Python file of the unpatched tree; slow, so asked for only where a finding depends on it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:

@@ -23,6 +23,7 @@ class Kind(Enum):
     """What a name stands for. UNKNOWN: it is bound, but what to is not read here, or it is from another package."""
 
     CLASS = auto()
+    INSTANCE = auto()  # of the class that `node` is
     FUNCTION = auto()
     MODULE = auto()
     UNKNOWN = auto()
@@ -87,6 +88,13 @@ class Scope:
                         self.stars.append(module)
                     else:
                         self._bind(alias.asname or alias.name, Binding(node, module, alias.name))
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self._bind(name, Binding(node))
+                self._take(value)
+                return
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                self._bind(name, Binding(node))
+                return
             case ast.Name(id=name, ctx=ast.Store()):
                 self._bind(name, Binding(node))
             case ast.ExceptHandler(name=str(name)):
@@ -174,6 +182,12 @@ class Symbols:
             case ast.ImportFrom():
                 found = self.imported(binding.module, binding.name, hops + 1)
                 return UNKNOWN if found.kind is Kind.MISSING else found
+            case ast.Assign(value=ast.Name() | ast.Attribute() as other):  # an alias: Old = New
+                return self.expression(other, source, hops + 1)
+            case ast.Assign(value=ast.Call(func=maker)):
+                return instance_of(self.expression(maker, source, hops + 1))
+            case ast.AnnAssign(annotation=annotation):
+                return instance_of(self.expression(annotation, source, hops + 1))
             case _:
                 return UNKNOWN
 
@@ -192,7 +206,8 @@ class Symbols:
 
     def _is_folder(self, dotted: str) -> bool:
         # A namespace package has no file of its own. That is rare in sglang; a module below it settles it.
-        return any(path.startswith(_ROOT + dotted.replace(".", "/") + "/") for path in self._sources)
+        folder = _ROOT + dotted.replace(".", "/") + "/"
+        return any(path.startswith(folder) and source is not None for path, source in self._sources.items())
 
     # -- classes ------------------------------------------------------------------------------------------
 
@@ -247,23 +262,24 @@ class Symbols:
                 return UNKNOWN
         return MISSING if complete else UNKNOWN
 
-    def expression(self, node: ast.expr, source: Source) -> Symbol:
+    def expression(self, node: ast.expr, source: Source, hops: int = 0) -> Symbol:
         """Return what a name, an attribute of a module or a quoted annotation stands for, at module level."""
         match node:
             case ast.Name(id=name):
-                return self.look_up(source, name)
+                found = self.look_up(source, name, hops)
+                return UNKNOWN if found.kind is Kind.MISSING else found
             case ast.Constant(value=str(text)):
-                return self.expression(parsed_expression(text), source)
+                return self.expression(parsed_expression(text), source, hops + 1)
             case ast.Attribute(value=value, attr=name):
-                owner = self.expression(value, source)
+                owner = self.expression(value, source, hops)
                 if owner.kind is Kind.MODULE and owner.source:
-                    return self.look_up(owner.source, name)
+                    return self.expression(ast.Name(id=name), owner.source, hops + 1)
                 return UNKNOWN
             case ast.Subscript(value=value, slice=inner) if last_name(value) in ("Optional", "Annotated", "Final"):
                 first = inner.elts[0] if isinstance(inner, ast.Tuple) else inner
-                return self.expression(first, source)
+                return self.expression(first, source, hops)
             case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
-                return self.expression(left, source)
+                return self.expression(left, source, hops)
             case _:
                 return UNKNOWN
 
@@ -304,8 +320,24 @@ def type_of(symbols: Symbols, node: ast.expr, place: Place) -> Symbol:
                     found = symbols.expression(annotation, each.source)
                     return found if found.is_class else UNKNOWN
             return UNKNOWN
+        case ast.Call(func=function):
+            called = callee(symbols, function, place)
+            if called.kind is Kind.FUNCTION and isinstance(called.node, Function) and called.source is not None:
+                returns = called.node.returns
+                found = symbols.expression(returns, called.source) if returns is not None else UNKNOWN
+                return found if found.is_class else UNKNOWN
+            return called if called.is_class else UNKNOWN
         case _:
             return UNKNOWN
+
+
+def callee(symbols: Symbols, node: ast.expr, place: "Place") -> Symbol:
+    """Return the function or class that a call's left side names; UNKNOWN where the text does not say."""
+    found = named(symbols, node, place)
+    if found.kind is Kind.UNKNOWN and isinstance(node, ast.Attribute):
+        owner = type_of(symbols, node.value, place)
+        return symbols.method(owner, node.attr) if owner.is_class else UNKNOWN
+    return found
 
 
 def _type_of_name(symbols: Symbols, name: str, place: Place) -> Symbol:
@@ -322,7 +354,13 @@ def _type_of_name(symbols: Symbols, name: str, place: Place) -> Symbol:
                 is_class_method = any(last_name(each) == "classmethod" for each in function.decorator_list)
                 return UNKNOWN if is_class_method else Symbol(Kind.CLASS, place.source, place.owner)
             return UNKNOWN
-    return UNKNOWN
+    found = symbols.look_up(place.source, name)
+    return Symbol(Kind.CLASS, found.source, found.node) if found.kind is Kind.INSTANCE else UNKNOWN
+
+
+def instance_of(symbol: Symbol) -> Symbol:
+    """Return the symbol of an instance of a class."""
+    return Symbol(Kind.INSTANCE, symbol.source, symbol.node) if symbol.is_class else UNKNOWN
 
 
 def named(symbols: Symbols, node: ast.expr, place: Place) -> Symbol:

@@ -37,6 +37,9 @@ class Index:
 
         return any(search(rf"\b{word}\b", text) for text in self.files.values())
 
+    def sources(self) -> Mapping[str, bytes]:
+        return {path: text.encode() for path, text in self.files.items() if path.endswith(".py")}
+
     def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
         from re import match
 
