@@ -40,6 +40,7 @@ LAYERS = [
     "repository",
     "checkout",
     "upstream",
+    "nameindex",
     "releases",
     "generated",
     "trees",

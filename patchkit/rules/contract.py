@@ -46,7 +46,7 @@ def find(subject: Subject) -> Iterator[Finding]:
                     yield from _call(symbols, file, node, place)
                 case _:
                     pass
-        yield from _callers(symbols, subject, file)
+        yield from _callers(subject, file)
 
 
 def _added_uses(file: PatchedFile, body: list[ast.stmt], place: Place) -> Iterator[_Use]:
@@ -216,12 +216,13 @@ def _signature(symbols: Symbols, called: Symbol, *, is_bound: bool) -> Signature
 # -- PK608: upstream's callers of what the series changed -------------------------------------------------
 
 
-def _callers(symbols: Symbols, subject: Subject, file: PatchedFile) -> Iterator[Finding]:
+def _callers(subject: Subject, file: PatchedFile) -> Iterator[Finding]:
     """Yield each call in an upstream line that no longer fits a function whose signature the series changed."""
-    if file.before is None or file.before.tree is None or file.after is None:
+    if file.before is None or file.after is None:
         return
-    former = _functions(file.before)
-    for name, function in _functions(file.after).items():
+    changed = {name: each for name, each in _functions(file.after).items() if _has_new_header(file, each)}
+    former = _functions(file.before) if changed else {}
+    for name, function in changed.items():
         before = former.get(name)
         if before is None or ast.dump(before.args) == ast.dump(function.args):
             continue
@@ -236,11 +237,17 @@ def _callers(symbols: Symbols, subject: Subject, file: PatchedFile) -> Iterator[
             )  # fmt: skip
 
 
+def _has_new_header(file: PatchedFile, function: Function) -> bool:
+    """Whether the series added a line of the signature, but did not add the function as a whole."""
+    return file.has_added(function.lineno, function.body[0].lineno - 1) and not file.is_added(
+        function.lineno, function.end_lineno or function.lineno
+    )
+
+
 def _functions(source: Source) -> Mapping[str, Function]:
     """Return each module-level function and method by its qualified name."""
-    assert source.tree is not None
     found: dict[str, Function] = {}
-    for node in source.tree.body:
+    for node in source.tree.body if source.tree else ():
         if isinstance(node, Function):
             found[node.name] = node
         elif isinstance(node, ast.ClassDef):

@@ -1,0 +1,119 @@
+"""The names of an upstream tree: its words and its definitions, read once a tree and kept beside the object store."""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from patchkit.upstream import Access, Upstream
+
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+_DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_FORMAT = 1  # raised when the text below changes
+
+
+class NameIndex:
+    """Answers what the rules ask about a tree as a whole.
+
+    list_sources: returns every Python file; slow.
+    kept_at: where the names are kept between runs, with the files that were read the last time, so that the next
+    run fetches them at once. None for a tree that has no id.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Iterable[str]], Mapping[str, bytes | None]],
+        list_sources: Callable[[], Mapping[str, bytes]],
+        kept_at: Path | None = None,
+    ) -> None:
+        self._fetch = read
+        self._list_sources = list_sources
+        self._kept_at = kept_at
+        self._contents: dict[str, bytes | None] = {}
+        self._asked: set[str] = set()
+
+    @classmethod
+    def of(cls, upstream: Upstream, access: Access) -> "NameIndex":
+        """Return the index of a tree in the object store."""
+
+        def list_sources() -> Mapping[str, bytes]:
+            paths = [path for path in upstream.entries() if path.endswith(".py")]
+            return {path: text for path, text in upstream.read(paths).items() if text is not None}
+
+        return cls(upstream.read, list_sources, access.cache / "names" / f"{upstream.tree}.{_FORMAT}")
+
+    def prime(self, contents: Mapping[str, bytes | None]) -> None:
+        """Take in files that were read already."""
+        self._contents.update(contents)
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file of the unpatched tree; None where there is none."""
+        if path not in self._contents:
+            if not self._asked:
+                self._contents.update(self._fetch(self._read_last_time()))
+            self._asked.add(path)
+            if path not in self._contents:
+                self._contents.update(self._fetch([path]))
+        return self._contents[path]
+
+    def keep(self) -> None:
+        """Remember which files were read one by one, for the next run."""
+        if self._kept_at is not None and not self._asked <= (known := self._read_last_time()):
+            _write(self._kept_at.with_suffix(".read"), "\n".join(sorted(self._asked | known)).encode())
+
+    def _read_last_time(self) -> set[str]:
+        if self._kept_at is None:
+            return set()
+        try:
+            return set(self._kept_at.with_suffix(".read").read_text().split("\n"))
+        except FileNotFoundError:
+            return set()
+
+    def has_word(self, word: str) -> bool:
+        """Whether the identifier stands anywhere in the Python files of the unpatched tree."""
+        return b"\n" + word.encode() + b"\n" in self._names[0]
+
+    def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
+        """Return (path, line) of each class or function of this bare name."""
+        found = re.finditer(rb"^%s\t(\d+)\t(.*)$" % re.escape(name.encode()), self._names[1], re.MULTILINE)
+        return tuple((os.fsdecode(match[2]), int(match[1])) for match in found)
+
+    def sources(self) -> Mapping[str, bytes]:
+        """Return every Python file of the unpatched tree."""
+        return self._sources
+
+    @cached_property
+    def _sources(self) -> Mapping[str, bytes]:
+        return self._list_sources()
+
+    @cached_property
+    def _names(self) -> tuple[bytes, bytes]:
+        """The words and the definitions, each a line."""
+        if self._kept_at is not None and self._kept_at.is_file():
+            words, _, definitions = self._kept_at.read_bytes().partition(b"\0")
+            return words, definitions
+        words, definitions = _read_names(self._sources)
+        if self._kept_at is not None:
+            _write(self._kept_at, words + b"\0" + definitions)
+        return words, definitions
+
+
+def _read_names(sources: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+    words: set[bytes] = set()
+    definitions = []
+    for path, text in sorted(sources.items()):
+        words.update(_WORD.findall(text))
+        for match in _DEFINITION.finditer(text):
+            line = text.count(b"\n", 0, match.start(1)) + 1
+            definitions.append(b"%s\t%d\t%s" % (match[1], line, os.fsencode(path)))
+    return b"\n" + b"\n".join(sorted(words)) + b"\n", b"\n".join(definitions)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write the file in one step; two at once write the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as spool:
+        spool.write(content)
+    os.replace(spool.name, path)
