@@ -45,6 +45,7 @@ LAYERS = [
     "generated",
     "trees",
     "engines/",
+    "nightly/",
     "inimage",
     "verbs/",
     "cli",

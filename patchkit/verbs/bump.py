@@ -3,9 +3,9 @@
 from datetime import date
 from pathlib import Path
 
-from patchkit.errors import CommandError, ConfigError
+from patchkit.errors import CommandError
 from patchkit.pinsites import PinSite, rewrite_site
-from patchkit.repository import find_repository, hold_lock
+from patchkit.repository import hold_lock, published_tags
 from patchkit.results import Bump
 from patchkit.store import read_sites, read_version, replace_files, site_values, version_file
 from patchkit.versions import NightlyTag, plan_bump
@@ -19,8 +19,8 @@ def bump_version(root: Path, today: date, *, published: Path | None = None, dry_
     """
     with hold_lock(root, "bump"):
         previous = read_version(root)
-        known = {str(previous), *_git_tags(root), *_listed(published)}
-        tags = {tag for tag in map(_read_tag, known) if tag}
+        known = published_tags(root, published)
+        tags = known.valid | {previous}
         tag = plan_bump(tags, today)
         files = _rewritten(root, tag)
         if not dry_run:
@@ -29,34 +29,10 @@ def bump_version(root: Path, today: date, *, published: Path | None = None, dry_
         previous=str(previous),
         tag=str(tag),
         published=len(tags),
-        malformed=tuple(sorted(name for name in known if name.startswith("nightly-dev-") and not _read_tag(name))),
+        malformed=known.malformed,
         files=tuple(str(path.relative_to(root)) for path in files),
         dry_run=dry_run,
     )
-
-
-def _git_tags(root: Path) -> list[str]:
-    repository = find_repository(root)
-    return repository.tags("nightly-dev-*") if repository else []
-
-
-def _listed(path: Path | None) -> list[str]:
-    """Return the tags of a list; a tag's variant ("-cu129") and what stands before its colon are not part of it."""
-    if path is None:
-        return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError("cannot read the list of published tags", where=str(path), found=str(exc)) from exc
-    names = (line.split("#")[0].strip().rpartition(":")[2] for line in lines)
-    return ["-".join(name.split("-")[:3]) for name in names if name.startswith("nightly-dev-")]
-
-
-def _read_tag(name: str) -> NightlyTag | None:
-    try:
-        return NightlyTag.read(name)
-    except ConfigError:
-        return None
 
 
 def _rewritten(root: Path, tag: NightlyTag) -> dict[Path, bytes]:

@@ -1,0 +1,348 @@
+"""nightly publishes one commit and one tag, or leaves the repository as it was; killed anywhere, it ends the same."""
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import patchkit.nightly.machine
+import patchkit.nightly.report
+import patchkit.process
+import patchkit.repository
+import patchkit.store
+from patchkit.errors import CommandError, ConfigError, ConflictError, SmokeError
+from patchkit.nightly.machine import Told
+from patchkit.nightly.report import Surroundings
+from patchkit.nightly.state import Night
+from patchkit.render import render_text
+from patchkit.repository import find_repository, hold_lock
+from patchkit.results import Nightly
+from patchkit.upstream import Access
+from patchkit.verbs.nightly import RealSteps, Wish, run_nightly
+from tests.cli.conftest import git
+
+DAY = date(2026, 8, 10)
+WISH = Wish(day=DAY, when=1_786_300_000, author=("A U Thor", "author@example.com"))
+TAG = "nightly-dev-20260810a"
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing of ours catches it."""
+
+
+class FakeSteps(RealSteps):
+    """The real resolve and bump; a rebase that writes a pin, and a verify, build and smoke that only note the call."""
+
+    newest_release = "v0.5.16"
+    failing: dict[str, Callable[[], Told]]
+    calls: list[str]
+
+    def __init__(self, root: Path, newest: str = "v0.5.16") -> None:
+        repository = find_repository(root)
+        assert repository is not None
+        super().__init__(repository, root, Access(root / "no-cache"))
+        object.__setattr__(self, "newest_release", newest)
+        object.__setattr__(self, "failing", {})
+        object.__setattr__(self, "calls", [])
+
+    def newest(self) -> str:
+        return self.newest_release
+
+    def _told(self, name: str) -> Told:
+        self.calls.append(name)
+        return self.failing[name]() if name in self.failing else Told(f"{name} is fine", document="{}")
+
+    def rebase(self, root: Path, night: Night) -> Told:
+        folder = root / "patches" / night.pin_to
+        assert not folder.exists(), "the scratch repository is as after the last step that is done"
+        shutil.copytree(root / "patches" / night.pin_from, folder)
+        (root / "patches/latest").write_text(f"{night.pin_to}\n")
+        (root / "patches/.rebase-state").write_text("left by a rebase that was killed")
+        told = self._told("rebase")
+        (root / "patches/.rebase-state").unlink()
+        return told
+
+    def verify(self, root: Path, night: Night) -> Told:
+        assert (root / "patches" / night.pin_to / "series").is_file()
+        return self._told("verify")
+
+    def build(self, root: Path, night: Night) -> Told:
+        assert (root / "version.txt").read_text() == f"{night.tag}\n"
+        assert git(root, "rev-parse", "HEAD") == night.commit, "the image is labelled with the commit to publish"
+        return self._told("build")
+
+    def smoke(self, root: Path, night: Night) -> Told:
+        junit = b'<testsuites><testsuite name="smoke"><testcase name="t"/></testsuite></testsuites>'
+        told = self._told("smoke")
+        return Told(told.note, told.exit_code, files={"smoke.xml": junit})
+
+
+def nightly(root: Path, steps: FakeSteps | None = None, **changed: Any) -> Nightly:
+    surroundings = changed.pop("surroundings", Surroundings())
+    steps = steps or FakeSteps(root)
+    return run_nightly(root, steps.access, replace(WISH, **changed), surroundings, steps=steps)
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    """Every file but the report and the lock, .git included: unchanged means unchanged."""
+    files = (path for path in root.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {name: path.read_bytes() for path in files if not (name := str(path.relative_to(root))).startswith("out/")}
+
+
+def test_nightly_publishes_one_commit_and_one_tag(store: Path) -> None:
+    head = git(store, "rev-parse", "HEAD")
+    result = nightly(store)
+    assert (result.outcome, result.exit_code, result.tag) == ("published", 0, TAG)
+    assert git(store, "rev-parse", f"{TAG}^{{commit}}", f"nightly/{TAG}").split() == [result.commit] * 2
+    assert git(store, "rev-parse", f"{TAG}^") == head
+    assert git(store, "cat-file", "-t", TAG) == "tag"
+    assert git(store, "diff", "--name-status", head, result.commit).split("\n") == [
+        "M\tpatches/latest", "A\tpatches/v0.5.16/series", "A\tpatches/v0.5.16/timeouts.patch", "M\tversion.txt",
+    ]  # fmt: skip
+    assert git(store, "show", "-s", "--format=%B", result.commit) == (
+        f"patches/v0.5.16: carry timeouts\n\nCarried from v0.5.13.\n\nNightly: {TAG}\nPin: v0.5.16\nTopic: timeouts\n"
+        "Upstream: sgl-project/sglang#28652\nVerified-by: patchkit verify v0.5.16"
+    )
+    git(store, "fsck", "--strict")
+
+
+def test_checkout_stays_as_it_was(store: Path) -> None:
+    (store / "notes").write_text("not committed")
+    nightly(store)
+    assert git(store, "status", "--porcelain", "--branch") == "## main\n?? notes"
+    assert (store / "version.txt").read_text() == "nightly-dev-20260809a\n"
+
+
+def test_report_folder_is_complete(store: Path) -> None:
+    result = nightly(store)
+    folder = store / "out" / f"nightly-{TAG}"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".gitignore", "build.json", "bump.json", "junit.xml", "pr-body.md", "pr-title.txt", "rebase.json",
+        "report.json", "smoke.xml", "state.json", "summary.md", "verify.json",
+    ]  # fmt: skip
+    assert json.loads((folder / "report.json").read_text())["commit"] == result.commit
+    assert (folder / "pr-title.txt").read_text() == f"sglang v0.5.16: carry the series from v0.5.13 ({TAG})\n"
+    cases = [case.get("name") for case in ET.parse(folder / "junit.xml").iter("testcase")]
+    assert cases == ["resolve", "rebase", "verify", "bump", "build", "smoke", "publish", "t"]
+
+
+def test_nothing_new_and_nothing_changed(store: Path) -> None:
+    git(store, "merge", "-q", nightly(store).branch)
+    before = everything(store)
+    result = nightly(store, FakeSteps(store))
+    assert (result.outcome, result.exit_code) == ("nothing", 0)
+    assert render_text(result) == f"nothing to do: nothing new upstream, nothing changed since {TAG} on v0.5.16"
+    assert everything(store) == before
+
+
+def test_nightly_that_waits_to_be_merged_is_not_made_again(store: Path) -> None:
+    nightly(store)
+    assert nightly(store).reason == f"{TAG} carries v0.5.16 already and waits to be merged"
+
+
+def test_changed_series_is_released_again(store: Path) -> None:
+    git(store, "merge", "-q", nightly(store).branch)
+    (store / "patches/v0.5.16/timeouts.patch").write_text("Description: other\n")
+    git(store, "commit", "-qam", "patches: other")
+    steps = FakeSteps(store)
+    result = nightly(store, steps)
+    assert (result.outcome, result.tag) == ("published", "nightly-dev-20260810b")
+    assert steps.calls == ["verify", "build", "smoke"]
+
+
+def test_dry_run_writes_nothing(store: Path) -> None:
+    before = everything(store)
+    result = nightly(store, dry_run=True)
+    assert render_text(result).splitlines()[0] == (
+        f"would publish {TAG}, v0.5.13 -> v0.5.16, on nightly/{TAG}: upstream has v0.5.16, the newest pin is v0.5.13"
+    )
+    assert everything(store) == before
+    assert not (store / "out").exists()
+
+
+def _raise(error: BaseException) -> Callable[[], Told]:
+    def fail() -> Told:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("step", "failing", "code"),
+    [
+        pytest.param("rebase", _raise(ConflictError("1 of 84 hunks has no place")), 3, id="rebase"),
+        pytest.param("verify", lambda: Told("2 findings", 4, "patchkit verify v0.5.16"), 4, id="verify"),
+        pytest.param("build", _raise(CommandError("podman build ended with status 1")), 6, id="build"),
+        pytest.param("smoke", lambda: Told("3 of 4 tests", 5), 5, id="smoke"),
+        pytest.param("smoke", _raise(SmokeError("no smoke test was collected")), 5, id="smoke dies"),
+    ],
+)
+def test_failure_leaves_the_repository_and_a_report(
+    store: Path, step: str, failing: Callable[[], Told], code: int
+) -> None:
+    before = everything(store)
+    steps = FakeSteps(store)
+    steps.failing[step] = failing
+    result = nightly(store, steps)
+    assert (result.outcome, result.exit_code) == ("failed", code)
+    assert everything(store) == before
+    assert git(store, "status", "--porcelain") == ""
+    report = json.loads((store / "out" / f"nightly-{TAG}" / "report.json").read_text())
+    assert report["exit_code"] == code
+    assert report["steps"][-1] == {**report["steps"][-1], "name": step, "ok": False}
+    assert result.next_step == "patchkit nightly --resume"
+
+
+def test_failed_step_is_tried_again_on_resume(store: Path) -> None:
+    steps = FakeSteps(store)
+    steps.failing["build"] = _raise(CommandError("no space left"))
+    nightly(store, steps)
+    steps.failing.clear()
+    result = nightly(store, steps, resume=True)
+    assert result.outcome == "published"
+    assert steps.calls == ["rebase", "verify", "build", "build", "smoke"]
+
+
+def test_failed_resolve_leaves_a_report(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = FakeSteps(store)
+    monkeypatch.setattr(FakeSteps, "newest", lambda _: _raise(CommandError("the index does not answer"))())
+    result = nightly(store, steps)
+    assert (result.outcome, result.exit_code) == ("failed", 6)
+    assert (store / "out/nightly-20260810/pr-body.md").read_text().count("the index does not answer") == 3
+
+
+def test_new_try_sets_the_old_report_aside(store: Path) -> None:
+    steps = FakeSteps(store)
+    steps.failing["smoke"] = _raise(SmokeError("no"))
+    nightly(store, steps)
+    assert nightly(store).outcome == "published"
+    assert (store / f"out/nightly-{TAG}.1/report.json").is_file()
+
+
+def test_resume_is_refused_when_the_repository_moved_on(store: Path) -> None:
+    steps = FakeSteps(store)
+    steps.failing["smoke"] = _raise(SmokeError("no"))
+    nightly(store, steps)
+    git(store, "commit", "-q", "--allow-empty", "-m", "more")
+    with pytest.raises(ConfigError, match="moved on"):
+        nightly(store, steps, resume=True)
+
+
+def test_nothing_to_resume_is_said(store: Path) -> None:
+    with pytest.raises(ConfigError, match="no night to resume"):
+        nightly(store, resume=True)
+
+
+def test_second_nightly_is_refused(store: Path) -> None:
+    with hold_lock(store, "nightly"), pytest.raises(CommandError, match="another nightly is at work"):
+        nightly(store)
+
+
+def test_tag_that_was_published_meanwhile_is_refused(store: Path) -> None:
+    steps = FakeSteps(store)
+
+    def publish() -> Told:
+        git(store, "tag", TAG)
+        return Told("fine")
+
+    steps.failing["smoke"] = publish
+    result = nightly(store, steps)
+    assert result.exit_code == 2
+    assert result.failure["what"] == f"{TAG} was published meanwhile"
+    assert git(store, "branch", "--list", "nightly/*") == ""
+
+
+def test_push_is_done_when_asked_for(store: Path, tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    result = nightly(store, push=str(remote))
+    assert git(remote, "rev-parse", f"{TAG}^{{commit}}", f"nightly/{TAG}").split() == [result.commit] * 2
+
+
+def test_outputs_summary_and_hook(store: Path, tmp_path: Path) -> None:
+    output, summary, told = tmp_path / "output", tmp_path / "summary", tmp_path / "told"
+    output.write_text("earlier=1\n")
+    hook = f'cat > {told}.json; printf "%s %s" "$PATCHKIT_OUTCOME" "$PATCHKIT_TAG" > {told}'
+    result = nightly(store, surroundings=Surroundings(output, summary, hook))
+    assert output.read_text().splitlines() == [
+        "earlier=1", "outcome=published", f"tag={TAG}", "pin=v0.5.16", "from=v0.5.13", f"branch=nightly/{TAG}",
+        f"commit={result.commit}", f"title=sglang v0.5.16: carry the series from v0.5.13 ({TAG})",
+        f"folder={result.folder}", "exit-code=0",
+    ]  # fmt: skip
+    assert summary.read_text().startswith("# sglang v0.5.16: carry the series")
+    assert told.read_text() == f"published {TAG}"
+    assert json.loads((tmp_path / "told.json").read_text())["schema"] == "patchkit/nightly/1"
+
+
+def test_hook_that_fails_is_noted_and_changes_nothing(store: Path) -> None:
+    result = nightly(store, surroundings=Surroundings(hook="echo no route >&2; exit 3"))
+    assert (result.outcome, result.exit_code) == ("published", 0)
+    assert result.notes == ("the hook failed: sh -c echo no route >&2; exit 3 ended with status 3: no route",)
+
+
+def test_uncommitted_patches_are_noted(store: Path) -> None:
+    (store / "patches/v0.5.13/timeouts.patch").write_text("Description: in the making\n")
+    result = nightly(store)
+    assert result.notes == ("1 uncommitted changes are not part of it: M patches/v0.5.13/timeouts.patch",)
+
+
+@dataclass
+class Killer:
+    """Kills at one of the outside actions: a git command, or a file that is written."""
+
+    number: int = 0  # of the action, from 1; 0: none
+    after: bool = False  # right after it, not before
+    seen: int = 0
+
+    def watch(self, patch: pytest.MonkeyPatch) -> None:
+        for module in (patchkit.nightly.machine, patchkit.nightly.report):
+            patch.setattr(module, "replace_file", self.around(patchkit.store.replace_file))
+        patch.setattr(patchkit.repository, "run", self.around(patchkit.process.run))
+
+    def around(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self.seen += 1
+            mine = self.seen == self.number
+            if mine and not self.after:
+                raise Killed
+            done = real(*arguments, **keywords)
+            if mine:
+                raise Killed
+            return done
+
+        return call
+
+
+POINTS = 20
+
+
+@pytest.mark.parametrize(
+    "point",
+    [pytest.param(n, id=f"at {n} of {POINTS}", marks=() if n % 5 == 2 else pytest.mark.slow) for n in range(POINTS)],
+)
+def test_killed_and_resumed_it_ends_in_the_same_commit_and_tag(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: int
+) -> None:
+    whole = shutil.copytree(store, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        counting = Killer()
+        counting.watch(patch)
+        expected = nightly(whole)
+    with monkeypatch.context() as patch:
+        Killer(1 + point * counting.seen // POINTS, after=point % 2 == 0).watch(patch)
+        with pytest.raises(Killed):
+            nightly(store)
+    if list(store.glob("out/*/state.json")):
+        nightly(store, resume=True)
+    else:
+        nightly(store)
+    assert git(store, "rev-parse", f"nightly/{TAG}") == expected.commit
+    assert git(store, "rev-parse", TAG) == git(whole, "rev-parse", TAG)
+    assert json.loads((store / f"out/nightly-{TAG}/report.json").read_text())["outcome"] == "published"
+    assert git(store, "status", "--porcelain") == ""
