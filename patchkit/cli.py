@@ -392,3 +392,25 @@ def nightly(
 def _file(variable: str) -> Path | None:
     """Return the file that the CI system names in a variable of the environment."""
     return Path(os.environ[variable]) if os.environ.get(variable) else None
+
+
+@main.command()
+@click.option(
+    "--evidence", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Documents of the verbs."
+)
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write one static page here.")
+def report(evidence: Path | None, html: Path | None) -> None:
+    """Put what the store holds and what the verbs have shown on one page.
+
+    \b
+    patchkit verify --all --json > out/verify.json
+    patchkit report --evidence out --html out/report.html
+    """
+    from patchkit.render.report import html as render_page
+    from patchkit.store import replace_file
+    from patchkit.verbs.report import make_report
+
+    result = make_report(root(), evidence)
+    if html is not None:
+        replace_file(html, render_page(result).encode())
+    show(result)
