@@ -414,3 +414,28 @@ def report(evidence: Path | None, html: Path | None) -> None:
     if html is not None:
         replace_file(html, render_page(result).encode())
     show(result)
+
+
+@main.command("import")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH ...", type=click.Path(exists=True, path_type=Path))
+@click.option("--pin", "version", metavar="VERSION", help="The release, where the patches do not say.")
+@click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
+def import_(paths: tuple[Path, ...], version: str | None, dry_run: bool) -> None:
+    """Adopt an existing patch folder, and tell what is wrong with it.
+
+    \b
+    patchkit import docker/patch              a folder a version, with `latest`
+    patchkit import --dry-run docker/patch    only the report
+    patchkit import 000*.patch                a numbered series
+    """
+    from patchkit.store import find_root
+    from patchkit.verbs.adopt import adopt_folder
+
+    here = settings().root
+    if here is None:
+        try:
+            here = find_root(Path.cwd())
+        except PatchkitError:
+            here = Path.cwd()
+    bare_version = version.removeprefix("v") if version else None
+    show(adopt_folder(paths, here, access(), version=bare_version, dry_run=dry_run))

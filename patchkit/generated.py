@@ -9,7 +9,7 @@ from patchkit.manifest import write_manifest
 from patchkit.model import FilePatch, Hunk, LockedFile, LockedHunk, Manifest, Patch, Series
 from patchkit.objects import File
 from patchkit.patchtext import blob_id, read_patch
-from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
+from patchkit.rules.compose import Composed, NamedPatch, compose, inside, touched_paths
 from patchkit.rules.placement import scope_of_combined, sites_in
 from patchkit.rules.subject import Site
 from patchkit.store import COMBINED, MANIFEST
@@ -28,13 +28,14 @@ class Generated:
         return {COMBINED: self.combined, MANIFEST: write_manifest(self.manifest)}
 
 
-def generate(series: Series, upstream: Upstream) -> Generated:
+def generate(series: Series, upstream: Upstream, composed: Composed | None = None) -> Generated:
     """Compose the series on its pin and return what must be generated from it.
 
+    composed: of this series, where the caller has it.
     Raises: ConflictError with every hunk that has no place.
     """
-    named = [NamedPatch(topic.topic, f"{topic.topic}.patch", topic.patch) for topic in series.topics]
-    composed = compose(named, upstream.read(sorted(touched_paths(named))))
+    named = [inside(NamedPatch(topic.topic, f"{topic.topic}.patch", topic.patch)) for topic in series.topics]
+    composed = composed or compose(named, upstream.read(sorted(touched_paths(named))))
     _refuse_failures(series, composed)
     modes = _modes(series)
     before = {

@@ -1,5 +1,6 @@
 """patches/ and version.txt: read, validate, replace in one step."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -241,6 +242,23 @@ def _put_back(path: Path, content: bytes | None) -> None:
         path.unlink()
     else:
         os.replace(_write_beside(path, content), path)
+
+
+def pin_text(pin: Pin) -> bytes:
+    """Return the text of a pin.toml."""
+    note = "" if pin.commit else "  # not known: the wheel does not say; the tree id proves the pin all the same"
+    images = ", ".join(json.dumps(image) for image in pin.base_images)
+    return (
+        f"version = {json.dumps(pin.version)}\n"
+        f"commit = {json.dumps(pin.commit)}{note}\n"
+        f"tree = {json.dumps(pin.tree)}  # of python/sglang in the distribution, without compiled files\n"
+        f"python = {json.dumps(pin.python)}\n"
+        f"base_images = [{images}]\n"
+        "\n"
+        "[distribution]\n"
+        f"filename = {json.dumps(pin.distribution.filename)}\n"
+        f"sha256 = {json.dumps(pin.distribution.sha256)}\n"
+    ).encode()
 
 
 def write_new_pin(root: Path, name: str, files: Mapping[str, bytes]) -> Path:

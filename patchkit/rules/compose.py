@@ -1,10 +1,10 @@
 """Build the subject: apply a series in memory and keep, for each line, what brought it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from patchkit.model import ChangeKind, FilePatch, LineKind, Patch, Place, Placement
+from patchkit.model import SOURCE_PREFIX, ChangeKind, FilePatch, LineKind, Patch, Place, Placement
 from patchkit.place import FileResult, apply_file
 from patchkit.rules.subject import Origin, PatchedFile, Site, Source, Step
 
@@ -42,6 +42,17 @@ class _Mark:
     number: int  # index of the hunk in its section
 
 
+def inside(named: NamedPatch) -> NamedPatch:
+    """Return the patch without what it does outside of python/sglang/, which no wheel holds."""
+    files = tuple(section for section in named.patch.files if section.path.startswith(SOURCE_PREFIX))
+    return replace(named, patch=replace(named.patch, files=files))
+
+
+def outside_paths(named: NamedPatch) -> list[str]:
+    """Return the paths outside of python/sglang/ that the patch changes."""
+    return [section.path for section in named.patch.files if not section.path.startswith(SOURCE_PREFIX)]
+
+
 def touched_paths(patches: Sequence[NamedPatch]) -> set[str]:
     """Return every path that the patches read or write."""
     sections = [section for named in patches for section in named.patch.files]
@@ -54,14 +65,24 @@ def compose(patches: Sequence[NamedPatch], upstream: Mapping[str, bytes | None])
     upstream: the content of every touched path; None where there is no such file.
     """
     working = {path: _Working(content, _unpatched(content)) for path, content in upstream.items()}
-    steps = []
+    steps = list(_steps(patches, working))
+    files = {path: _patched_file(path, upstream[path], file) for path, file in sorted(working.items())}
+    return Composed(tuple(steps), files, tuple(_sites(steps, working, files)))
+
+
+def applies(patches: Sequence[NamedPatch], upstream: Mapping[str, bytes | None]) -> bool:
+    """Whether every section of every patch applies, in this order; cheaper than to compose."""
+    working = {path: _Working(content, _unpatched(content)) for path, content in upstream.items()}
+    return all(step.result.ok for step in _steps(patches, working))
+
+
+def _steps(patches: Sequence[NamedPatch], working: dict[str, _Working]) -> Iterator[Step]:
+    """Apply each section in order, write it into the working files, and yield how it went."""
     for named in patches:
         for section in named.patch.files:
             step = Step(named.topic, named.file, _apply(section, working))
-            steps.append(step)
             _take(step, working)
-    files = {path: _patched_file(path, upstream[path], file) for path, file in sorted(working.items())}
-    return Composed(tuple(steps), files, tuple(_sites(steps, working, files)))
+            yield step
 
 
 def _unpatched(content: bytes | None) -> list[Origin | None]:

@@ -1,0 +1,74 @@
+"""Which patch files belong together: a folder a version, a file a version, a numbered series, or loose files."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from patchkit.adopt.nouns import PatchFile, PatchSet
+from patchkit.versions import is_version
+
+PATCH_SUFFIXES = (".patch", ".diff")
+LATEST = "latest"
+
+_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:rc\d+)?(?:\.post\d+)?)(?![\d.])")
+
+
+def versions_in(text: str) -> list[str]:
+    """Return each upstream version that the text names, without the leading "v"."""
+    return [version for version in _VERSION.findall(text) if is_version(version)]
+
+
+def arrange_files(files: Iterable[PatchFile], series_files: Mapping[str, str]) -> list[PatchSet]:
+    """Return the sets of patch files, those named by a version first, oldest version first, `latest` last.
+
+    series_files: the text of a `series` file by its folder.
+    """
+    by_folder: dict[str, list[PatchFile]] = defaultdict(list)
+    for file in files:
+        by_folder[file.folder].append(file)
+    sets: list[PatchSet] = []
+    for folder, members in by_folder.items():
+        listed = listed_in(series_files.get(folder, ""))
+        labelled, others = _file_a_version(members)
+        sets += labelled
+        if others:
+            sets.append(PatchSet(_label(folder), tuple(sorted(others, key=lambda file: file.name)), listed))
+    return sorted(sets, key=lambda each: (each.label == LATEST, natural_key(each.label)))
+
+
+def listed_in(series: str) -> tuple[str, ...]:
+    """Return the names in a quilt series file, in order; options and comments are left out."""
+    lines = (re.split(r"(?:^|\s)#", line)[0].split() for line in series.splitlines())
+    return tuple(words[0] for words in lines if words)
+
+
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key in which 0.5.9 stands before 0.5.10."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", text))
+
+
+def labels_of(patch_set: PatchSet) -> list[str]:
+    """Return the versions that a set's own name claims."""
+    return versions_in(patch_set.label)
+
+
+def _file_a_version(files: Sequence[PatchFile]) -> tuple[list[PatchSet], list[PatchFile]]:
+    """Take out each file whose name is a version, as v0.5.14.patch or sglang-v0.5.14.patch."""
+    sets, others = [], []
+    for file in files:
+        stem = file.name.rsplit(".", 1)[0]
+        bare = re.sub(r"^sglang[-_]", "", stem)
+        if is_version(bare):
+            sets.append(PatchSet(bare, (file,)))
+        else:
+            others.append(file)
+    return sets, others
+
+
+def _label(folder: str) -> str:
+    """Return the innermost folder name that is a version or `latest`; else the innermost."""
+    parts = [part for part in folder.split("/") if part]
+    for part in reversed(parts):
+        if part == LATEST or versions_in(part):
+            return part
+    return parts[-1] if parts else ""

@@ -1,0 +1,195 @@
+"""Judge one set of patch files: its pin, its order, what composes, and what is wrong with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from patchkit.adopt import troubles
+from patchkit.adopt.arrange import labels_of, versions_in
+from patchkit.adopt.dockerfile import Dockerfile
+from patchkit.adopt.naming import name_topics
+from patchkit.adopt.nouns import Parsed, PatchFile, PatchSet
+from patchkit.adopt.sequence import Order, OrderReason, order_patches
+from patchkit.belonging import Belonging, judge_matches, match_release, stated_preimages
+from patchkit.errors import CommandError, PatchError
+from patchkit.headers import read_head
+from patchkit.model import SOURCE_PREFIX, FilePatch, Patch
+from patchkit.patchtext import read_patch, write_patch
+from patchkit.releases import find_release
+from patchkit.results import Trouble, TroubleKind
+from patchkit.rules import application, base, placement, single
+from patchkit.rules.compose import Composed, NamedPatch, applies, compose, inside, touched_paths
+from patchkit.rules.subject import Subject
+from patchkit.upstream import Access, Upstream, bring_version
+
+# What the sglang repository has beside the package. A patch that touches nothing else is of another project.
+_REPOSITORY = ("python/", "sgl-kernel/", "sgl-router/", "sgl-model-gateway/", "test/", "docs/", "docker/", "scripts/",
+               "benchmark/", "examples/", "3rdparty/", "proto/", ".github/")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One set, looked at. upstream: None where no release was found. topics: one name a patch, in order."""
+
+    patch_set: PatchSet
+    parsed: tuple[Parsed, ...]
+    topics: tuple[str, ...]
+    reason: OrderReason
+    belonging: Belonging
+    stated: int
+    upstream: Upstream | None
+    composed: Composed | None
+    troubles: tuple[Trouble, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def composes(self) -> bool:
+        """Whether every section inside the package applies to the pin."""
+        return self.composed is not None and all(step.result.ok for step in self.composed.steps)
+
+
+def judge_set(
+    patch_set: PatchSet,
+    access: Access,
+    *,
+    dockerfiles: Sequence[Dockerfile] = (),
+    documents: Mapping[str, str] | None = None,
+    version: str | None = None,
+) -> Judged:
+    """Look at one set of patch files and decide its pin and order.
+
+    version: the pin that a person names; blob ids are compared with it all the same.
+    """
+    found: list[Trouble] = []
+    parsed = [each for file in patch_set.files for each in _parse(file, found)]
+    stated = stated_preimages(each.patch for each in parsed)
+    labels = [version] if version else [*labels_of(patch_set), *_image_labels(dockerfiles)]
+    search = find_release(stated, access, labels=labels)
+    belonging = search.belonging
+    if version:
+        belonging = Belonging(
+            tuple(sorted(belonging.matches, key=lambda match: match.version != version)), belonging.ties
+        )
+    upstream = _bring(version or (belonging.best.version if belonging.best else ""), access)
+    if upstream is None and parsed and not stated:
+        upstream = _by_applying(parsed, labels, access)
+        if upstream is not None:
+            belonging = judge_matches([match_release(upstream.version, {}, {})])
+    order = _ordered(parsed, patch_set, dockerfiles, upstream)
+    topics = name_topics([each.file.name for each in order.patches])
+    composed = _compose(order.patches, topics, upstream) if upstream else None
+    found += troubles.belonging_troubles(patch_set, belonging, len(stated))
+    found += troubles.label_troubles(patch_set, belonging, dockerfiles, documents or {}) if parsed else ()
+    found += troubles.order_troubles(order.patches, dockerfiles)
+    found += troubles.outside_troubles(order.patches)
+    if composed is not None:
+        subject = Subject(None, composed.files, composed.steps, composed.sites)
+        findings = [finding for rule in (base, application, placement, single) for finding in rule.find(subject)]
+        found += troubles.finding_troubles(findings, composed)
+    return Judged(
+        patch_set, order.patches, tuple(topics), order.reason, belonging, len(stated), upstream, composed,
+        tuple(found), search.notes,
+    )  # fmt: skip
+
+
+def _parse(file: PatchFile, found: list[Trouble]) -> Iterable[Parsed]:
+    """Yield the patch; where it cannot be read or is not for sglang, add the trouble and yield nothing."""
+    try:
+        patch = read_patch(file.raw, name=file.shown)
+    except PatchError as error:
+        cut = "the file ends within a line: cut off, or saved by an editor" if not file.raw.endswith(b"\n") else ""
+        cause = error.found or cut
+        found.append(Trouble(TroubleKind.UNREADABLE, error.where, error.what, cause, error.hint, error.rule))
+        return
+    paths = [section.path for section in patch.files]
+    if not any(path.startswith(SOURCE_PREFIX) for path in paths):
+        if any(path.startswith(("sglang/", "srt/")) for path in paths):
+            patch = _below_python(patch)
+            found.append(
+                Trouble(
+                    TroubleKind.REWRITTEN,
+                    file.shown,
+                    "its paths start below python/, so the file names in it were changed",
+                    found=f"{paths[0]} became {patch.files[0].path}",
+                    hint="everything but the header lines is kept as it was",
+                )
+            )
+        elif not any(path.startswith(_REPOSITORY) for path in paths):
+            found.append(
+                Trouble(
+                    TroubleKind.FOREIGN,
+                    file.shown,
+                    "it changes no file of sglang",
+                    found=paths[0],
+                    hint="left where it is",
+                )
+            )
+            return
+    yield Parsed(file, patch, read_head(patch.preamble))
+
+
+def _below_python(patch: Patch) -> Patch:
+    """Return the patch with python/sglang/ before each path that was written relative to a package folder."""
+
+    def moved(path: str) -> str:
+        return f"python/{path}" if path.startswith("sglang/") else SOURCE_PREFIX + path
+
+    def rewritten(section: FilePatch) -> FilePatch:
+        old, new = moved(section.old_path), moved(section.new_path)
+        hunks = tuple(replace(hunk, path=moved(hunk.path)) for hunk in section.hunks)
+        return replace(section, old_path=old, new_path=new, hunks=hunks, strip=1, header=())
+
+    raw = write_patch(replace(patch, files=tuple(map(rewritten, patch.files))))
+    return read_patch(raw)
+
+
+def _image_labels(dockerfiles: Sequence[Dockerfile]) -> list[str]:
+
+    return [
+        v
+        for dockerfile in dockerfiles
+        for _, image in dockerfile.images
+        if "sglang" in image
+        for v in versions_in(image)
+    ]
+
+
+def _bring(version: str, access: Access) -> Upstream | None:
+    return bring_version(version, access) if version else None
+
+
+def _by_applying(parsed: Sequence[Parsed], labels: Sequence[str], access: Access) -> Upstream | None:
+    """Return the first labelled release to which every patch applies, in some order; for patches without ids."""
+    for label in dict.fromkeys(labels):
+        try:
+            upstream = bring_version(label, access)
+        except CommandError:
+            continue
+        order = order_patches(parsed, fits=partial(_fits, upstream=upstream))
+        if _fits(order.patches, upstream):
+            return upstream
+    return None
+
+
+def _ordered(
+    parsed: Sequence[Parsed], patch_set: PatchSet, dockerfiles: Sequence[Dockerfile], upstream: Upstream | None
+) -> Order:
+    if not parsed:
+        return Order((), OrderReason.NAMES)
+    fits = partial(_fits, upstream=upstream) if upstream else None
+    return order_patches(parsed, listed=patch_set.listed, dockerfiles=dockerfiles, fits=fits)
+
+
+def _fits(patches: Sequence[Parsed], upstream: Upstream) -> bool:
+    named = _named(patches, name_topics([each.file.name for each in patches]))
+    return applies(named, upstream.read(sorted(touched_paths(named))))
+
+
+def _compose(patches: Sequence[Parsed], topics: Sequence[str], upstream: Upstream) -> Composed:
+    named = _named(patches, topics)
+    return compose(named, upstream.read(sorted(touched_paths(named))))
+
+
+def _named(patches: Sequence[Parsed], topics: Sequence[str]) -> list[NamedPatch]:
+    pairs = zip(topics, patches, strict=True)
+    return [inside(NamedPatch(topic, each.file.shown, each.patch)) for topic, each in pairs]

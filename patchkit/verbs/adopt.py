@@ -1,0 +1,248 @@
+"""`import`: bring an existing patch folder under patchkit, with an account of what is wrong with it."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from patchkit.adopt import troubles
+from patchkit.adopt.arrange import LATEST, arrange_files, natural_key, versions_in
+from patchkit.adopt.dockerfile import Dockerfile, read_dockerfile
+from patchkit.adopt.naming import series_text, topic_tables
+from patchkit.adoption import Judged, judge_set
+from patchkit.errors import ConfigError, ConflictError
+from patchkit.generated import generate
+from patchkit.headers import Head
+from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
+from patchkit.patchfolder import Project, read_project
+from patchkit.results import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
+from patchkit.store import PATCHES, pin_folder, pin_names, pin_text, read_topics, replace_file, write_new_pin
+from patchkit.upstream import Access, distribution_of
+
+_TOPICS_HEAD = """\
+# Every topic once. Which pins carry it, and how, is in the pins' folders.
+# guards: rule ids of patches/guards/. smoke: folders of patches/smoke/. since: the first release looked at that
+# has a fault of the topic. fixed_in: the first that has none. until: what ends it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One set that becomes, or does not become, a pin. files: of the pin's folder, by name."""
+
+    judged: Judged
+    pin: Pin | None
+    files: Mapping[str, bytes]
+    reason: str = ""
+
+
+def adopt_folder(
+    paths: Sequence[Path], root: Path, access: Access, *, version: str | None = None, dry_run: bool = False
+) -> Adopt:
+    """Adopt every set of patches below the paths, each as the series of its own pin.
+
+    version: the pin, where blob ids cannot tell; only for a single set. dry_run: report, write nothing.
+    """
+    _refuse_store(paths)
+    project = read_project(paths)
+    dockerfiles = [read_dockerfile(text, shown=path) for path, text in sorted(project.dockerfiles.items())]
+    sets = arrange_files(project.files, project.series)
+    if version and len(sets) > 1:
+        raise ConfigError(
+            f"--pin names one release, and here are {len(sets)} sets of patches",
+            where=", ".join(paths_of.label for paths_of in sets),
+            hint=f"patchkit import --pin {version} {sets[0].files[0].folder}",
+        )
+    judged = []
+    for patch_set in sets:
+        access.progress(f"looking at {patch_set.label or patch_set.files[0].shown}")
+        judged.append(
+            judge_set(patch_set, access, dockerfiles=dockerfiles, documents=project.documents, version=version)
+        )
+    plans = _plan(judged, root, dockerfiles)
+    found = [*_project_troubles(project, dockerfiles, judged), *(t for each in judged for t in each.troubles)]
+    written = [] if dry_run else _write(plans, root)
+    return Adopt(
+        sets=tuple(_told(plan, written=not dry_run) for plan in plans),
+        troubles=tuple(dict.fromkeys(found)),
+        written=tuple(written),
+        dry_run=dry_run,
+        next_step=_next_step(plans, paths, dry_run=dry_run),
+        notes=tuple(dict.fromkeys(note for each in judged for note in each.notes)),
+    )
+
+
+# -- plan -------------------------------------------------------------------------------------------------
+
+
+def _refuse_store(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if (path / "topics.toml").is_file():
+            raise ConfigError("this folder is under patchkit already", where=str(path), hint="patchkit status")
+
+
+def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile]) -> list[_Plan]:
+    """Decide what is written for each set. The first set of a pin is taken; `latest` comes last, so a name wins."""
+    there = set(pin_names(root)) if (root / PATCHES).is_dir() else set()
+    plans: list[_Plan] = []
+    taken: dict[str, Judged] = {}
+    for each in judged:
+        if not each.parsed:
+            plans.append(_Plan(each, None, {}, "no patch for sglang in it that can be read"))
+        elif each.upstream is None:
+            plans.append(_Plan(each, None, {}, "its release is not known; name it: --pin VERSION"))
+        else:
+            pin = _pin_of(each, dockerfiles)
+            reason = ""
+            if pin.name in taken:
+                reason = f"{taken[pin.name].patch_set.label} has the same pin"
+            elif pin.name in there:
+                reason = f"patches/{pin.name} exists already"
+            taken.setdefault(pin.name, each)
+            plans.append(_Plan(each, pin, _files_of(each, pin), reason))
+    return plans
+
+
+def _pin_of(judged: Judged, dockerfiles: Sequence[Dockerfile]) -> Pin:
+    upstream = judged.upstream
+    assert upstream is not None
+    images = [image for each in dockerfiles for _, image in each.images if upstream.version in versions_in(image)]
+    return Pin(
+        version=upstream.version,
+        commit=CommitId(""),
+        tree=upstream.tree,
+        distribution=distribution_of(upstream),
+        base_images=tuple(dict.fromkeys(images)) or (f"lmsysorg/sglang:v{upstream.version}",),
+    )
+
+
+def _files_of(judged: Judged, pin: Pin) -> dict[str, bytes]:
+    """Return the files of the pin's folder; the generated ones only where the series composes."""
+    files = {"pin.toml": pin_text(pin), "series": series_text(judged.topics).encode()}
+    topics = []
+    for name, parsed in zip(judged.topics, judged.parsed, strict=True):
+        files[f"{name}.patch"] = parsed.patch.raw
+        topics.append(TopicPatch(name, parsed.patch))
+    assert judged.upstream is not None
+    try:
+        files |= generate(Series(pin, tuple(topics)), judged.upstream, judged.composed).files()
+    except ConflictError:
+        return files  # told as a trouble of each hunk; verify fails until it is mended
+    return files
+
+
+# -- tell -------------------------------------------------------------------------------------------------
+
+
+def _project_troubles(
+    project: Project, dockerfiles: Sequence[Dockerfile], judged: Sequence[Judged]
+) -> Iterator[Trouble]:
+    yield from _copies(judged)
+    yield from troubles.dockerfile_troubles(dockerfiles)
+    yield from troubles.tag_troubles(project.version_file, project.tags)
+
+
+def _copies(judged: Sequence[Judged]) -> Iterator[Trouble]:
+    """Yield each set that has the pin of another: a copy, or a second patch for the same release."""
+    first: dict[str, Judged] = {}
+    for each in judged:
+        if each.upstream is None:
+            continue
+        other = first.setdefault(each.upstream.version, each)
+        if other is each:
+            continue
+        texts = {parsed.file.name: parsed.file.raw for parsed in other.parsed}
+        differing = [parsed.file.name for parsed in each.parsed if texts.get(parsed.file.name) != parsed.file.raw]
+        where = each.patch_set.files[0].folder or each.patch_set.files[0].shown
+        if not differing and len(texts) == len(each.parsed):
+            hint = "patches/latest names the newest pin; delete the copy once the builds read that"
+            yield Trouble(TroubleKind.COPY, where, f"a copy of {other.patch_set.label}, byte for byte", hint=hint)
+        else:
+            yield Trouble(
+                TroubleKind.SAME_PIN,
+                where,
+                f"written for v{each.upstream.version} as {other.patch_set.label} is, and not the same",
+                found=f"other content: {', '.join(differing) or 'fewer files'}",
+                hint=f"only {other.patch_set.label} was taken; import this one elsewhere: patchkit --root DIR import",
+            )
+
+
+def _told(plan: _Plan, *, written: bool) -> AdoptedPin:
+    judged = plan.judged
+    best = judged.belonging.best
+    return AdoptedPin(
+        label=judged.patch_set.label or judged.patch_set.files[0].shown,
+        pin=plan.pin.name if plan.pin else "",
+        same=len(best.same) if best else 0,
+        blobs=judged.stated,
+        ties=judged.belonging.ties,
+        order=judged.reason.value,
+        topics=tuple(_topic_told(name, judged, at) for at, name in enumerate(judged.topics)),
+        composes=judged.composes,
+        written=written and plan.pin is not None and not plan.reason,
+        reason=plan.reason,
+    )
+
+
+def _topic_told(name: str, judged: Judged, at: int) -> AdoptedTopic:
+    parsed = judged.parsed[at]
+    inside = [section for section in parsed.patch.files if section.path.startswith(SOURCE_PREFIX)]
+    return AdoptedTopic(
+        topic=name,
+        source=parsed.file.shown,
+        files=len(inside),
+        hunks=sum(len(section.hunks) for section in inside),
+        outside=len(parsed.patch.files) - len(inside),
+    )
+
+
+def _next_step(plans: Sequence[_Plan], paths: Sequence[Path], *, dry_run: bool) -> str:
+    taken = [plan for plan in plans if plan.pin is not None and not plan.reason]
+    if not taken:
+        return "patchkit import --pin VERSION PATH, if you know the release"
+    if dry_run:
+        return f"patchkit import {' '.join(map(str, paths))}"
+    broken = [plan.pin.name for plan in taken if plan.pin and not plan.judged.composes]
+    return f"patchkit verify {broken[0]}" if broken else "patchkit verify --all"
+
+
+# -- write ------------------------------------------------------------------------------------------------
+
+
+def _write(plans: Sequence[_Plan], root: Path) -> list[str]:
+    """Write each pin's folder, then topics.toml and latest; where one fails, what was written goes again."""
+    taken = [plan for plan in plans if plan.pin is not None and not plan.reason]
+    if not taken:
+        return []
+    store = root / PATCHES
+    store.mkdir(parents=True, exist_ok=True)
+    known = read_topics(root) if (store / "topics.toml").is_file() else {}
+    former = (store / "topics.toml").read_bytes() if known else _TOPICS_HEAD.encode()
+    made: list[Path] = []
+    try:
+        for plan in taken:
+            assert plan.pin is not None
+            made.append(write_new_pin(root, plan.pin.name, plan.files))
+        tables = topic_tables(_heads(taken), list(known))
+        if tables or not known:
+            replace_file(store / "topics.toml", former.rstrip(b"\n") + b"\n" + tables.encode())
+    except BaseException:
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    written = [f"{PATCHES}/{folder.name}" for folder in made] + ([f"{PATCHES}/topics.toml"] if tables else [])
+    newest = max(pin_names(root), key=natural_key)
+    if not (store / LATEST).is_file() or not pin_folder(root, (store / LATEST).read_text().strip()).is_dir():
+        replace_file(store / LATEST, f"{newest}\n".encode())
+        written.append(f"{PATCHES}/{LATEST}")
+    return written
+
+
+def _heads(plans: Sequence[_Plan]) -> dict[str, Head]:
+    """Return each topic's header; where several pins have it, that of the newest, which comes last."""
+    heads: dict[str, Head] = {}
+    for plan in plans:
+        for name, parsed in zip(plan.judged.topics, plan.judged.parsed, strict=True):
+            if parsed.head.subject or name not in heads:
+                heads[name] = parsed.head
+    return heads
