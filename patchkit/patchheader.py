@@ -49,6 +49,7 @@ class _Facts:
     ids: tuple[str, str] = ("", "")
     old_mode: str = ""
     new_mode: str = ""
+    file_lines: set[bytes] = field(default_factory=set)  # of b"---" and b"+++", those that were there
 
 
 def read_git_head(cursor: Cursor) -> FilePatch:
@@ -141,6 +142,7 @@ def _read_header_line(cursor: Cursor, facts: _Facts) -> bool:
 
 def _take_file_line(cursor: Cursor, facts: _Facts, line: bytes) -> None:
     is_old = line.startswith(b"--- ")
+    facts.file_lines.add(line[:3])
     absent = (ChangeKind.CREATE if is_old else ChangeKind.DELETE) in facts.kinds
     raw = _raw_name(line[4:])
     if raw == DEV_NULL:
@@ -233,6 +235,8 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
         case ChangeKind.RENAME | ChangeKind.COPY:
             agree = facts.old_name is not None and facts.new_name is not None
             old, new = (old, new) if agree else (None, None)
+            if (old, new) in _splits(cursor.lines[facts.start].removeprefix(b"diff --git ")):
+                facts.strip = 0
         case ChangeKind.MODIFY | ChangeKind.MODE:
             differ = old != new or (facts.default_name is not None and facts.default_name != new)
             if old and new and differ:
@@ -240,6 +244,8 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
                 raise cursor.fault("PK110", "the names in this section differ", at=facts.start, found=found)
     if not old or not new:
         raise cursor.fault("PK110", _NO_NAME, at=facts.start)
+    if len(facts.file_lines) == 1:
+        raise cursor.fault("PK110", "of `---` and `+++` one is missing", hint="put the missing line back")
     if bool(facts.old_mode) < bool(facts.new_mode) and kind is not ChangeKind.CREATE:
         raise cursor.fault("PK110", "a new mode without an old mode", at=facts.start)
     return FilePatch(
