@@ -4,7 +4,7 @@ import base64
 import re
 import zlib
 
-from patchkit.model import BinaryBlock, BinaryMethod
+from patchkit.hunks import BinaryBlock, BinaryMethod
 from patchkit.patchheader import Cursor
 
 _BLOCK = re.compile(rb"(literal|delta) ([0-9]{1,10})\n")

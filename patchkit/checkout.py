@@ -2,17 +2,16 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from patchkit.errors import ConfigError
-from patchkit.model import SOURCE_PREFIX
+from patchkit.hunks import SOURCE_PREFIX
 
 STATE_NAME = "patchkit"
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(NamedTuple):
     """A git checkout, a wheel tree, a site-packages folder, or the sglang package folder itself.
 
     root: the folder that patch paths start from; None where only the package is here.
@@ -33,8 +32,7 @@ class Checkout:
         return None if self.root is None else f"{self.root}/{path}"
 
 
-@dataclass(frozen=True, slots=True)
-class OnDisk:
+class OnDisk(NamedTuple):
     """One file as it is. content: None where there is no file. mode: its permission bits."""
 
     content: bytes | None

@@ -6,7 +6,6 @@ Verbs are imported inside their commands: `patchkit --help` costs what click cos
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -102,6 +101,8 @@ class Group(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:
+            import traceback  # loaded only for this
+
             traceback.print_exc()
             click.echo("this is a bug in patchkit: please report it with the lines above", err=True)
             ctx.exit(1)

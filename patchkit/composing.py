@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from patchkit.model import ChangeKind, FilePatch, Hunk, Place, Placement, TopicPatch
+from patchkit.hunks import ChangeKind, FilePatch, Hunk, Place, Placement, TopicPatch
 from patchkit.patchtext import reverse_section, split_lines
 from patchkit.place import FileResult, apply_sections, describe_miss, files_after
 from patchkit.standing import id_of, is_stated
@@ -12,8 +12,7 @@ from patchkit.standing import id_of, is_stated
 Files = Mapping[str, bytes | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """What is to be applied.
 
     label: the pin's name, or the patch file's. sources: for each topic the patch file as the user knows it.
@@ -34,8 +33,7 @@ class Work:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(NamedTuple):
     """One hunk, or one section as a whole (hunk None), that does not apply. reason: in the user's words."""
 
     topic: str
@@ -54,8 +52,7 @@ class Miss:
         return self.hunk.patch_line if self.hunk else self.section.patch_line
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(NamedTuple):
     """The files after some topics.
 
     executable: the paths whose executable bit a topic sets or clears.
@@ -66,8 +63,8 @@ class Composition:
     misses: tuple[Miss, ...] = ()
     offsets: tuple[tuple[Hunk, int], ...] = ()
     hunks: int = 0
-    executable: Mapping[str, bool] = field(default_factory=dict)
-    sources: Mapping[str, str] = field(default_factory=dict)
+    executable: Mapping[str, bool] = {}
+    sources: Mapping[str, str] = {}
 
     @property
     def ok(self) -> bool:
@@ -96,8 +93,7 @@ def _with_sections(so_far: Composition, topic: str, sections: Sequence[FilePatch
     results = apply_sections(sections, so_far.files)
     misses = [miss for result in results for miss in _misses(topic, result)]
     offsets = [pair for result in results for pair in _offsets(result)]
-    return replace(
-        so_far,
+    return so_far._replace(
         files=files_after(results, so_far.files),
         misses=(*so_far.misses, *misses),
         offsets=(*so_far.offsets, *offsets),

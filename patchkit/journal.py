@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from patchkit.errors import CommandError, ConfigError
 from patchkit.patchtext import blob_id
@@ -21,8 +21,7 @@ SAVED = "saved"  # the folder, in the state folder, with the contents that --rev
 _NEW = ".patchkit-new-"
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """One file to change. before, after: None: no file on that side. mode, old_mode: permission bits after, before."""
 
     place: str
@@ -32,8 +31,7 @@ class Replacement:
     old_mode: int = 0o644
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One replacement as the journal has it. new: the file made beside its place; empty for a deletion."""
 
     place: str
@@ -42,8 +40,7 @@ class Step:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(NamedTuple):
     """One document of the state folder as the journal has it. written: False: it is taken away."""
 
     name: str
@@ -100,6 +97,7 @@ def replace_files(state: str, replacements: Sequence[Replacement], documents: Ma
         _write_journal(state, "prepare", steps, folders, papers)
         for folder in folders:
             _make_folder(folder)
+        os.makedirs(f"{state}/{SAVED}", exist_ok=True)
         for step, item in zip(steps, replacements, strict=True):
             if item.after is not None:
                 _write_new(step, item.after, item.mode)
@@ -107,7 +105,6 @@ def replace_files(state: str, replacements: Sequence[Replacement], documents: Ma
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), item.place)
         for paper, document in zip(papers, documents.values(), strict=True):
             if document is not None:
-                os.makedirs(os.path.dirname(paper.name), exist_ok=True)
                 _write(f"{paper.name}.new", document)
         _write_journal(state, "commit", steps, folders, papers)
     except OSError as exc:
@@ -117,7 +114,7 @@ def replace_files(state: str, replacements: Sequence[Replacement], documents: Ma
         recover(state)
         raise
     try:
-        recover(state)
+        _end(state, steps, papers)
     except OSError as exc:
         _roll_back(state, steps, replacements)
         raise _unwritable(exc, state) from exc
@@ -142,12 +139,11 @@ def recover(state: str) -> str:
     papers = [Paper(**paper) for paper in journal["papers"]]
     if journal["phase"] == "prepare":
         _undo(state, steps, journal["folders"], papers)
-        done = "an interrupted command had not changed anything yet; its remains were removed"
-    else:
-        _finish(state, steps, papers)
-        done = f"an interrupted command was finished: {len(steps)} files"
-    os.unlink(f"{state}/{_JOURNAL}")
-    return done
+        os.unlink(f"{state}/{_JOURNAL}")
+        return "an interrupted command had not changed anything yet; its remains were removed"
+    _refuse_foreign(steps)
+    _end(state, steps, papers)
+    return f"an interrupted command was finished: {len(steps)} files"
 
 
 # -- the two ways out -----------------------------------------------------------------------------------------
@@ -162,8 +158,8 @@ def _undo(state: str, steps: Sequence[Step], folders: Sequence[str], papers: Seq
             os.rmdir(folder)
 
 
-def _finish(state: str, steps: Sequence[Step], papers: Sequence[Paper]) -> None:
-    """Do the renames that are left. A step whose new file is gone has been done."""
+def _refuse_foreign(steps: Sequence[Step]) -> None:
+    """Raise if a file that is still to be replaced is no longer what it was."""
     todo = [step for step in steps if os.path.lexists(step.new or step.place)]
     foreign = [step.place for step in todo if _present_id(step.place) not in (step.before, step.after)]
     if foreign:
@@ -172,6 +168,11 @@ def _finish(state: str, steps: Sequence[Step], papers: Sequence[Paper]) -> None:
             where="\n".join(foreign),
             hint="put them back as they were, or as they should be after it, and try again",
         )
+
+
+def _end(state: str, steps: Sequence[Step], papers: Sequence[Paper]) -> None:
+    """Do the renames that are left, and close the journal. A step whose new file is gone has been done."""
+    todo = [step for step in steps if os.path.lexists(step.new or step.place)]
     for step in todo:
         if step.new:
             os.replace(step.new, step.place)
@@ -190,6 +191,7 @@ def _finish(state: str, steps: Sequence[Step], papers: Sequence[Paper]) -> None:
                 os.unlink(paper.name)
     with contextlib.suppress(OSError):  # holds the contents of another record, or was never made
         os.rmdir(f"{state}/{SAVED}")
+    os.unlink(f"{state}/{_JOURNAL}")
 
 
 def _roll_back(state: str, steps: Sequence[Step], replacements: Sequence[Replacement]) -> None:
@@ -203,7 +205,7 @@ def _roll_back(state: str, steps: Sequence[Step], replacements: Sequence[Replace
         if item.before is None:
             os.unlink(step.place)
         else:
-            old = replace(step, new=f"{os.path.dirname(step.place)}/{_NEW}old")
+            old = step._replace(new=f"{os.path.dirname(step.place)}/{_NEW}old")
             _write_new(old, item.before, item.old_mode)
             os.replace(old.new, old.place)
     for paper in papers:

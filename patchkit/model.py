@@ -1,15 +1,27 @@
 """The nouns: Pin, Topic, Series, Hunk, Placement, Fate ... frozen values, no I/O."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
 
-CommitId = NewType("CommitId", str)  # 40 lower-case hex digits
-BlobId = NewType("BlobId", str)  # 40 lower-case hex digits; may be shorter only where read from an index line
-TreeId = NewType("TreeId", str)  # 40 lower-case hex digits
+from patchkit.hunks import SOURCE_PREFIX as SOURCE_PREFIX
+from patchkit.hunks import BinaryBlock as BinaryBlock
+from patchkit.hunks import BinaryMethod as BinaryMethod
+from patchkit.hunks import BlobId as BlobId
+from patchkit.hunks import ChangeKind as ChangeKind
+from patchkit.hunks import FilePatch as FilePatch
+from patchkit.hunks import Hunk as Hunk
+from patchkit.hunks import HunkLine as HunkLine
+from patchkit.hunks import LineKind as LineKind
+from patchkit.hunks import Patch as Patch
+from patchkit.hunks import Place as Place
+from patchkit.hunks import Placement as Placement
+from patchkit.hunks import TopicPatch as TopicPatch
+from patchkit.hunks import Verdict as Verdict
 
-SOURCE_PREFIX = "python/sglang/"  # where the repository keeps what a wheel calls sglang/
+CommitId = NewType("CommitId", str)  # 40 lower-case hex digits
+TreeId = NewType("TreeId", str)  # 40 lower-case hex digits
 
 
 # -- upstream ---------------------------------------------------------------------------------------------
@@ -38,156 +50,6 @@ class Pin:
     def name(self) -> str:
         """The folder and tag name, with the leading "v"."""
         return f"v{self.version}"
-
-
-# -- patch text -------------------------------------------------------------------------------------------
-
-
-class LineKind(StrEnum):
-    """What a line of a hunk does; the value is its marker."""
-
-    CONTEXT = " "
-    ADDED = "+"
-    REMOVED = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class HunkLine:
-    """One line of a hunk: its text as in the file, with its line feed unless the file ends without one.
-
-    spelling: what the patch writes otherwise than usual: the "\\ No newline" line as it stands there, or a line
-    feed alone for an empty context line that lost its space. Not part of what the line means.
-    """
-
-    kind: LineKind
-    text: bytes
-    spelling: bytes = field(default=b"", compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """One `@@` block, named `path#number`.
-
-    path: the file's path after the change (before it, for a deletion); surrogateescape keeps any byte.
-    number: counts from 1 within its file.
-    old_start, new_start: line numbers as stated in the header.
-    section: what follows the second `@@`, without the line feed.
-    patch_line: the line of the `@@` header in the patch file, from 1.
-    header: the `@@` line as read; written again while it still says the same as the other fields.
-    """
-
-    path: str
-    number: int
-    old_start: int
-    new_start: int
-    lines: tuple[HunkLine, ...]
-    section: bytes = b""
-    patch_line: int = 0
-    header: bytes = field(default=b"", compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """`path#number`."""
-        return f"{self.path}#{self.number}"
-
-    @property
-    def preimage(self) -> tuple[bytes, ...]:
-        """The lines before the change."""
-        return tuple(line.text for line in self.lines if line.kind is not LineKind.ADDED)
-
-    @property
-    def postimage(self) -> tuple[bytes, ...]:
-        """The lines after the change."""
-        return tuple(line.text for line in self.lines if line.kind is not LineKind.REMOVED)
-
-    @property
-    def added(self) -> tuple[bytes, ...]:
-        """The added lines."""
-        return tuple(line.text for line in self.lines if line.kind is LineKind.ADDED)
-
-    @property
-    def removed(self) -> tuple[bytes, ...]:
-        """The removed lines."""
-        return tuple(line.text for line in self.lines if line.kind is LineKind.REMOVED)
-
-
-class ChangeKind(StrEnum):
-    """What a section of a patch does to its file."""
-
-    MODIFY = "modify"
-    CREATE = "create"
-    DELETE = "delete"
-    RENAME = "rename"
-    COPY = "copy"
-    MODE = "mode"
-
-
-class BinaryMethod(StrEnum):
-    """How a block of a `GIT binary patch` gives the content of one side."""
-
-    LITERAL = "literal"
-    DELTA = "delta"
-
-
-@dataclass(frozen=True, slots=True)
-class BinaryBlock:
-    """One block of a `GIT binary patch`.
-
-    size: bytes of the content (LITERAL) or of the delta (DELTA), as stated.
-    payload: compressed with zlib, no longer in base 85.
-    raw: the block as read, its header line and the empty line at its end included.
-    """
-
-    method: BinaryMethod
-    size: int
-    payload: bytes = field(repr=False)
-    raw: bytes = field(default=b"", compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class FilePatch:
-    """What a patch does to one file: one `diff --git` section.
-
-    old_path, new_path: without the a/ and b/; equal unless renamed or copied. For a created or deleted
-    file both name the file.
-    preimage_id, postimage_id: as on the `index` line, maybe abbreviated; empty where the line is missing;
-    all zeros where the file does not exist on that side.
-    old_mode, new_mode: octal text as "100644"; empty where the patch does not say.
-    binary: the section is about binary content, whether or not the patch carries it.
-    binary_blocks: forward, then backward if the patch has it.
-    strip: how many leading directories were taken off the names: 1 for a/ and b/, 0 for --no-prefix.
-    header: the lines before the first hunk as read; written again while they still say the same.
-    trailer: what follows the last hunk: a signature, empty lines, the head of the next mail.
-    """
-
-    old_path: str
-    new_path: str
-    kind: ChangeKind
-    hunks: tuple[Hunk, ...] = ()
-    preimage_id: str = ""
-    postimage_id: str = ""
-    old_mode: str = ""
-    new_mode: str = ""
-    binary: bool = False
-    patch_line: int = 0
-    binary_blocks: tuple[BinaryBlock, ...] = ()
-    strip: int = 1
-    header: tuple[bytes, ...] = field(default=(), compare=False, repr=False)
-    trailer: bytes = field(default=b"", compare=False, repr=False)
-
-    @property
-    def path(self) -> str:
-        """The path that names this change: the new one, or the old one of a deleted file."""
-        return self.old_path if self.kind is ChangeKind.DELETE else self.new_path
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """One patch file as read: headers, sections, and the bytes that it came from."""
-
-    files: tuple[FilePatch, ...]
-    preamble: bytes = b""  # everything before the first section: mail and DEP-3 headers, message
-    raw: bytes = field(default=b"", repr=False)
 
 
 # -- series -----------------------------------------------------------------------------------------------
@@ -233,14 +95,6 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicPatch:
-    """A topic's patch in one pin's series."""
-
-    topic: str
-    patch: Patch
-
-
-@dataclass(frozen=True, slots=True)
 class Series:
     """The ordered topics of one pin. A later topic is written on the former's result."""
 
@@ -249,41 +103,6 @@ class Series:
 
 
 # -- decisions --------------------------------------------------------------------------------------------
-
-
-class Place(StrEnum):
-    """How a hunk meets a file's present lines."""
-
-    EXACT = "exact"
-    OFFSET = "offset"
-    NOWHERE = "nowhere"
-    AMBIGUOUS = "ambiguous"
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where a hunk lands.
-
-    at: index from 0 of the first preimage line; None for NOWHERE and AMBIGUOUS.
-    offset: signed number of lines from the stated place; None as above.
-    candidates: every index at which the preimage stands, for AMBIGUOUS.
-    """
-
-    place: Place
-    at: int | None = None
-    offset: int | None = None
-    candidates: tuple[int, ...] = ()
-
-
-class Verdict(StrEnum):
-    """How much of a series a checkout has."""
-
-    PRISTINE = "pristine"
-    PARTLY = "partly applied"  # the first so many topics, whole
-    APPLIED = "applied"
-    OLDER = "an older revision applied"
-    MIXED = "mixed"  # some files with, some without
-    UNKNOWN = "unknown"  # a file that is neither upstream's nor ours
 
 
 class Fate(StrEnum):

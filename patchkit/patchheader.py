@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from patchkit.errors import PatchError
-from patchkit.model import ChangeKind, FilePatch
+from patchkit.hunks import ChangeKind, FilePatch
 
 DEV_NULL = b"/dev/null"
 MAX_HEADER_LINE = 32768  # bytes; two quoted names of PATH_MAX each
@@ -235,7 +235,7 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
         case ChangeKind.RENAME | ChangeKind.COPY:
             agree = facts.old_name is not None and facts.new_name is not None
             old, new = (old, new) if agree else (None, None)
-            if (old, new) in _splits(cursor.lines[facts.start].removeprefix(b"diff --git ")):
+            if (old, new) in tuple(_splits(cursor.lines[facts.start].removeprefix(b"diff --git "))):
                 facts.strip = 0
         case ChangeKind.MODIFY | ChangeKind.MODE:
             differ = old != new or (facts.default_name is not None and facts.default_name != new)

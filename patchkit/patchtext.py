@@ -5,9 +5,10 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from patchkit.binarypatch import read_binary_blocks
-from patchkit.model import BlobId, ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
+from patchkit.hunks import BlobId, ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.patchheader import Cursor, head_lines, read_git_head, read_plain_head
 
 _HUNK = re.compile(rb"@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@(.*)", re.DOTALL)
@@ -28,6 +29,7 @@ _MARKER_SIZE = 12  # bytes; the shortest "\ No newline" line in any language, sa
 DEFAULT_MARKER = b"\\ No newline at end of file\n"
 
 
+@lru_cache(maxsize=512)  # apply asks for each content several times
 def blob_id(data: bytes) -> BlobId:
     """Return git's id of the bytes as a blob."""
     return BlobId(hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest())

@@ -1,15 +1,14 @@
 """Where a hunk lands in a text: exact, offset, nowhere, ambiguous; and a file's bytes after its hunks."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from patchkit.binarypatch import apply_block
-from patchkit.model import ChangeKind, FilePatch, Hunk, LineKind, Place, Placement
+from patchkit.hunks import ChangeKind, FilePatch, Hunk, LineKind, Place, Placement
 from patchkit.patchtext import blob_id, split_lines
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(NamedTuple):
     """Where the hunks above this one have landed in the same file.
 
     floor: index from 0 of the first line below the last of them.
@@ -25,8 +24,7 @@ class Landing:
 TOP = Landing()
 
 
-@dataclass(frozen=True, slots=True)
-class FileResult:
+class FileResult(NamedTuple):
     """One file after its section of a patch.
 
     before, after: whole; None where the file does not exist on that side. Where something failed, after = before.
@@ -67,15 +65,20 @@ def place_hunk(
     allowed: the indexes that may be taken, such as those within the scope that a manifest records; None: all.
     Source: git apply.c, find_pos() and match_fragment(); the tie was measured on git 2.39.5.
     """
-    candidates = tuple(at for at in _matches(hunk, lines) if allowed is None or at in allowed)
+    preimage = hunk.preimage
+    candidates = tuple(at for at in _matches(hunk, preimage, lines) if allowed is None or at in allowed)
     below = tuple(at for at in candidates if at >= landing.floor)
     if not below:
         return Placement(Place.NOWHERE, candidates=candidates)
     stated = _stated(hunk, landing)
-    nearest = {_nearest(candidates, wanted) for wanted in _opinions(hunk, landing)}
-    at = next(iter(nearest))
-    if len(nearest) > 1 or at is None or at < landing.floor:
-        return Placement(Place.AMBIGUOUS, candidates=candidates)
+    at: int | None = candidates[0]
+    if len(candidates) > 1:
+        old = hunk.old_start - 1 if preimage else hunk.old_start
+        nearest = {_nearest(candidates, wanted + drift) for wanted in (stated, old) for drift in (0, landing.drift)}
+        at = nearest.pop()
+        if nearest or at is None or at < landing.floor:
+            return Placement(Place.AMBIGUOUS, candidates=candidates)
+    assert at is not None
     return Placement(Place.EXACT if at == stated else Place.OFFSET, at, at - stated, candidates)
 
 
@@ -83,8 +86,7 @@ def land(hunk: Hunk, placement: Placement, landing: Landing) -> Landing:
     """Return the landing for the next hunk, after this one was placed (or has no place)."""
     if placement.at is None or placement.offset is None:
         return landing
-    preimage, postimage = len(hunk.preimage), len(hunk.postimage)
-    return Landing(placement.at + preimage, landing.growth + postimage - preimage, placement.offset)
+    return Landing(placement.at + hunk.old_count, landing.growth + hunk.new_count - hunk.old_count, placement.offset)
 
 
 def place_hunks(hunks: Sequence[Hunk], lines: Sequence[bytes]) -> tuple[Placement, ...]:
@@ -107,7 +109,7 @@ def replace_lines(hunks: Sequence[Hunk], placements: Sequence[Placement], lines:
             continue
         pieces += lines[done : placement.at]
         pieces += hunk.postimage
-        done = placement.at + len(hunk.preimage)
+        done = placement.at + hunk.old_count
     return b"".join([*pieces, *lines[done:]])
 
 
@@ -170,16 +172,6 @@ def _stated(hunk: Hunk, landing: Landing) -> int:
     return (hunk.new_start - 1 if hunk.new_start else 0) - landing.growth
 
 
-def _opinions(hunk: Hunk, landing: Landing) -> Iterator[int]:
-    """Yield each index from which a careful reader might begin to look."""
-    stated = _stated(hunk, landing)
-    old = hunk.old_start - 1 if hunk.preimage else hunk.old_start
-    yield stated
-    yield stated + landing.drift
-    yield old
-    yield old + landing.drift
-
-
 def _nearest(candidates: Sequence[int], wanted: int) -> int | None:
     """Return the candidate nearest to an index; None if two are equally near."""
     distance = min(abs(at - wanted) for at in candidates)
@@ -187,9 +179,8 @@ def _nearest(candidates: Sequence[int], wanted: int) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _matches(hunk: Hunk, lines: Sequence[bytes]) -> Iterator[int]:
+def _matches(hunk: Hunk, preimage: Sequence[bytes], lines: Sequence[bytes]) -> Iterator[int]:
     """Yield each index at which the whole preimage stands and the hunk's anchors hold."""
-    preimage = hunk.preimage
     last = len(lines) - len(preimage)
     if last < 0:
         return
@@ -219,7 +210,7 @@ def _positions(lines: Sequence[bytes], wanted: bytes, last: int) -> Iterator[int
 
 
 def _stands_at(lines: Sequence[bytes], preimage: Sequence[bytes], at: int) -> bool:
-    return all(lines[at + number] == text for number, text in enumerate(preimage))
+    return tuple(lines[at : at + len(preimage)]) == preimage
 
 
 # -- whole files --------------------------------------------------------------------------------------------
@@ -261,11 +252,11 @@ def _apply_binary(section: FilePatch, before: bytes | None) -> FileResult:
 def describe_miss(hunk: Hunk, lines: Sequence[bytes]) -> str:
     """Return why a hunk has no place, in the user's words: the first line that differs where it should stand."""
     for alike, what in ((bytes, ""), (_without_cr, "line endings"), (_without_space, "white space")):
-        wanted = [alike(text) for text in hunk.preimage]
+        wanted = tuple(alike(text) for text in hunk.preimage)
         at = _first_stand([alike(text) for text in lines], wanted)
         if at is not None and what:
             return f"only the {what} of lines {at + 1} to {at + len(wanted)} differ from it"
-        if at is not None and tuple(_matches(hunk, lines)):
+        if at is not None and tuple(_matches(hunk, hunk.preimage, lines)):
             return f"stands at line {at + 1}, above the hunk before it"
         if at is not None:
             return f"stands at line {at + 1}, but must be at the beginning or the end of the file"

@@ -3,26 +3,24 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from patchkit.errors import ConfigError
+from patchkit.hunks import BlobId
 from patchkit.journal import SAVED
-from patchkit.model import BlobId
 
 SCHEMA = "patchkit.record/1"
 RECORD = "record.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """A file on one side of a change. blob: empty where there is no file. mode: permission bits."""
 
     blob: str
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One series, or one patch file, that was applied.
 
     label: the pin's or the patch file's name. revision: sha256 of all its patches, in order.
@@ -35,8 +33,7 @@ class Layer:
     files: Mapping[str, tuple[Side, Side]]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """All layers of a checkout, the oldest first."""
 
     layers: tuple[Layer, ...] = ()
@@ -58,7 +55,7 @@ class Record:
 
     def without(self, label: str) -> "Record":
         """Return the record without the layer of this label."""
-        return replace(self, layers=tuple(layer for layer in self.layers if layer.label != label))
+        return self._replace(layers=tuple(layer for layer in self.layers if layer.label != label))
 
     @property
     def needed(self) -> frozenset[str]:
@@ -138,4 +135,4 @@ def _document(record: Record) -> bytes:
         }
         for layer in record.layers
     ]
-    return json.dumps({"schema": SCHEMA, "layers": layers}, indent=1).encode() + b"\n"
+    return json.dumps({"schema": SCHEMA, "layers": layers}).encode() + b"\n"

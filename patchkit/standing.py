@@ -1,16 +1,15 @@
 """How much of a series a set of files already has, told by the blob ids on the series' index lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from patchkit.model import BlobId, ChangeKind, FilePatch, TopicPatch, Verdict
+from patchkit.hunks import BlobId, ChangeKind, FilePatch, TopicPatch, Verdict
 from patchkit.patchtext import blob_id
 
 ABSENT = BlobId("0" * 40)  # what an index line says of a file that does not exist
 
 
-@dataclass(frozen=True, slots=True)
-class FileStanding:
+class FileStanding(NamedTuple):
     """One file against its series.
 
     present: the id of its content; ABSENT where there is no such file.
@@ -25,8 +24,7 @@ class FileStanding:
     after: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """All files against their series. topics: how many are in; meaningful unless MIXED or UNKNOWN."""
 
     verdict: Verdict
@@ -39,8 +37,7 @@ class Standing:
         return tuple(file for file in self.files if not file.after)
 
 
-@dataclass(frozen=True, slots=True)
-class _Touch:
+class _Touch(NamedTuple):
     """What the topic with this index says about one file: its stated ids before and after."""
 
     topic: int

@@ -12,7 +12,9 @@ PACKAGE = Path(__file__).parent.parent / "patchkit"
 LAYERS = [
     "__init__",
     "errors",
+    "hunks",
     "model",
+    "applied",
     "results",
     "versions",
     "pinsites",

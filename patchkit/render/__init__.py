@@ -6,20 +6,22 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from patchkit.errors import PatchkitError
-from patchkit.results import Result
+
+if TYPE_CHECKING:
+    from patchkit.results import Result  # only here: it brings every verb's record
 
 
-def render_text(result: Result) -> str:
+def render_text(result: "Result") -> str:
     """Return the result as a person reads it, without a final line feed."""
     module = import_module(f"patchkit.render.{result.verb}")
     text: str = module.text(result)
     return text.rstrip("\n")
 
 
-def render_json(result: Result) -> str:
+def render_json(result: "Result") -> str:
     """Return the result as one JSON document, with its schema name first."""
     assert dataclasses.is_dataclass(result)
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}

@@ -1,6 +1,6 @@
 """How `apply` is shown."""
 
-from patchkit.results import Applied
+from patchkit.applied import Applied
 
 
 def text(result: Applied) -> str:

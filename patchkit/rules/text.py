@@ -3,10 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import PatchError
-from patchkit.model import ChangeKind, FilePatch, Finding, Hunk, HunkLine, LineKind, Patch, Severity
+from patchkit.hunks import ChangeKind, FilePatch, Hunk, LineKind, Patch
 from patchkit.patchtext import read_patch
+
+if TYPE_CHECKING:
+    from patchkit.model import Finding
 
 _PLAIN_MODES = ("", "100644", "100755")
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -14,37 +18,70 @@ _DIRECTION = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to
 _MARKER = re.compile(rb"(<{7}|>{7}|\|{7})( |\r?\n)")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _FULL_ID = 40
+_FULL_INDEX = "make the patch with `git diff --full-index`"
 
 
-def lint_text(raw: bytes, *, name: str = "") -> tuple[Patch | None, tuple[Finding, ...]]:
+WEAK = ("PK130", "PK131")  # a warning: the patch is sound, but cannot be proven as well as it could
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong, light enough for `apply`. line: of the patch file. hint: the mend."""
+
+    rule: str
+    message: str
+    path: str
+    line: int
+    hint: str
+    found: str = ""
+
+
+def lint_text(raw: bytes, *, name: str = "") -> "tuple[Patch | None, tuple[Finding, ...]]":
     """Read a patch file and return it, or None if it cannot be read, with every fault of its text."""
     try:
         patch = read_patch(raw, name=name)
     except PatchError as error:
-        return None, (finding_of(error),)
-    return patch, tuple(find_text_faults(patch, name=name))
+        return None, (finding_of_error(error),)
+    return patch, find_in_text(patch, name=name)
 
 
-def find_text_faults(patch: Patch, *, name: str = "") -> Iterator[Finding]:
-    """Yield what is wrong with a patch that can be read: unsafe names and modes, doubles, markers, weak ids."""
+def find_in_text(patch: Patch, *, name: str = "") -> "tuple[Finding, ...]":
+    """Return what is wrong with a patch that can be read: unsafe names and modes, doubles, markers, weak ids."""
+    from patchkit.model import Finding, Severity
+
+    return tuple(
+        Finding(
+            fault.rule,
+            Severity.WARNING if fault.rule in WEAK else Severity.ERROR,
+            fault.message,
+            path=fault.path,
+            patch_file=name,
+            patch_line=fault.line,
+            found=fault.found,
+            hint=fault.hint,
+        )
+        for fault in find_faults(patch)
+    )
+
+
+def find_faults(patch: Patch) -> Iterator[Fault]:
+    """Yield each fault of a patch that can be read."""
     for section in patch.files:
-        for rule, message, line, hint in _section_faults(section):
-            yield Finding(
-                rule, _severity(rule), message, path=section.path, patch_file=name, patch_line=line, hint=hint
-            )
-    yield from _doubles(patch.files, name)
+        yield from _section_faults(section)
+    yield from _doubles(patch.files)
 
 
 def refuse_faults(patch: Patch, *, name: str = "") -> None:
-    """Raise the first fault that is an error, as a PatchError."""
-    for finding in find_text_faults(patch, name=name):
-        if finding.severity is Severity.ERROR:
-            where = f"{finding.patch_file or '<patch>'}:{finding.patch_line}"
-            raise PatchError(finding.message, rule=finding.rule, where=where, hint=finding.hint)
+    """Raise the first fault that is more than weak, as a PatchError."""
+    for fault in find_faults(patch):
+        if fault.rule not in WEAK:
+            where = f"{name or '<patch>'}:{fault.line}"
+            raise PatchError(fault.message, rule=fault.rule, where=where, found=fault.found, hint=fault.hint)
 
 
-def finding_of(error: PatchError) -> Finding:
+def finding_of_error(error: PatchError) -> "Finding":
     """Return a PatchError of the reader as a finding."""
+    from patchkit.model import Finding, Severity
+
     file, _, line = error.where.rpartition(":")
     return Finding(
         error.rule,
@@ -57,9 +94,6 @@ def finding_of(error: PatchError) -> Finding:
     )
 
 
-Fault = tuple[str, str, int, str]  # rule, message, line of the patch, mend
-
-
 def _section_faults(section: FilePatch) -> Iterator[Fault]:
     yield from _path_faults(section)
     yield from _mode_faults(section)
@@ -67,10 +101,6 @@ def _section_faults(section: FilePatch) -> Iterator[Fault]:
     for hunk in section.hunks:
         yield from _line_faults(hunk)
     yield from _id_faults(section)
-
-
-def _severity(rule: str) -> Severity:
-    return Severity.WARNING if rule in ("PK130", "PK131") else Severity.ERROR
 
 
 def unsafe_path(path: str) -> tuple[str, str] | None:
@@ -99,33 +129,25 @@ def _is_git_folder(part: str) -> bool:
 
 def _path_faults(section: FilePatch) -> Iterator[Fault]:
     for path in dict.fromkeys((section.old_path, section.new_path)):
-        fault = unsafe_path(path)
-        if fault:
-            yield (*fault, section.patch_line, "take the section out of the patch")
+        broken = unsafe_path(path)
+        if broken:
+            yield Fault(*broken, path, section.patch_line, "take the section out of the patch")
 
 
 def _mode_faults(section: FilePatch) -> Iterator[Fault]:
     for mode in (section.old_mode, section.new_mode):
         if mode not in _PLAIN_MODES:
             kind = {"120000": "a symbolic link", "160000": "a submodule"}.get(mode, f"mode {mode}")
-            yield (
-                "PK116",
-                f"{section.path}: {kind}; only files of mode 100644 and 100755 are patched",
-                section.patch_line,
-                "",
-            )
+            message = f"{section.path}: {kind}; only files of mode 100644 and 100755 are patched"
+            yield Fault("PK116", message, section.path, section.patch_line, "take the section out of the patch")
             return
 
 
 def _order_faults(section: FilePatch) -> Iterator[Fault]:
     for above, below in pairwise(section.hunks):
-        if below.old_start < above.old_start + len(above.preimage):
-            yield (
-                "PK114",
-                f"{below.name} overlaps the hunk above it",
-                below.patch_line,
-                "make the patch again with `git diff`",
-            )
+        if below.old_start < above.old_start + above.old_count:
+            message = f"{below.name} overlaps the hunk above it"
+            yield Fault("PK114", message, section.path, below.patch_line, "make the patch again with `git diff`")
 
 
 def _line_faults(hunk: Hunk) -> Iterator[Fault]:
@@ -135,55 +157,34 @@ def _line_faults(hunk: Hunk) -> Iterator[Fault]:
         number += 1
         if line.kind is LineKind.ADDED:
             if _MARKER.match(line.text):
-                yield (
-                    "PK115",
-                    f"{hunk.name} adds a conflict marker",
-                    number,
-                    "resolve the conflict and make the patch again",
-                )
+                hint = "resolve the conflict and make the patch again"
+                yield Fault("PK115", f"{hunk.name} adds a conflict marker", hunk.path, number, hint)
             if _DIRECTION.search(line.text):
-                yield "PK118", f"{hunk.name} adds a direction control", number, "write it as an escape"
-        number += _is_marked(line)
-
-
-def _is_marked(line: HunkLine) -> bool:
-    return line.spelling.startswith(b"\\ ")
+                yield Fault(
+                    "PK118", f"{hunk.name} adds a direction control", hunk.path, number, "write it as an escape"
+                )
+        number += line.spelling.startswith(b"\\ ")
 
 
 def _id_faults(section: FilePatch) -> Iterator[Fault]:
     ids = (section.preimage_id, section.postimage_id)
-    if not all(ids):
-        if section.hunks:
-            yield (
-                "PK131",
-                f"{section.path}: no index line, so its base cannot be proven",
-                section.patch_line,
-                _FULL_INDEX,
-            )
-    elif any(len(stated) < _FULL_ID for stated in ids):
-        yield "PK130", f"{section.path}: abbreviated ids", section.patch_line, _FULL_INDEX
+    if section.hunks and not all(ids):
+        message = f"{section.path}: no index line, so its base cannot be proven"
+        yield Fault("PK131", message, section.path, section.patch_line, _FULL_INDEX)
+    elif all(ids) and any(len(stated) < _FULL_ID for stated in ids):
+        yield Fault("PK130", f"{section.path}: abbreviated ids", section.path, section.patch_line, _FULL_INDEX)
 
 
-_FULL_INDEX = "make the patch with `git diff --full-index`"
-
-
-def _doubles(sections: Sequence[FilePatch], name: str) -> Iterator[Finding]:
+def _doubles(sections: Sequence[FilePatch]) -> Iterator[Fault]:
     """A file that two sections write, or that one moves away and another one changes."""
     written: dict[str, FilePatch] = {}
     for section in sections:
         for path in _written(section):
             first = written.setdefault(path, section)
             if first is not section and not _is_swap(first, section):
-                yield Finding(
-                    "PK113",
-                    Severity.ERROR,
-                    f"{path} is patched twice",
-                    path=path,
-                    patch_file=name,
-                    patch_line=section.patch_line,
-                    found=f"the first time in line {first.patch_line}",
-                    hint="one section a file: make the patch again with `git diff`",
-                )
+                found = f"the first time in line {first.patch_line}"
+                hint = "one section a file: make the patch again with `git diff`"
+                yield Fault("PK113", f"{path} is patched twice", path, section.patch_line, hint, found)
 
 
 def _written(section: FilePatch) -> Iterable[str]:

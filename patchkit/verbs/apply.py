@@ -2,17 +2,17 @@
 
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from patchkit.applied import Applied, AppliedFile
 from patchkit.checkout import Checkout, OnDisk, find_checkout, read_on_disk, stated_version
 from patchkit.composing import Composition, Work, compose, take_out
 from patchkit.errors import CommandError, ConfigError, ConflictError, VerifyError
+from patchkit.hunks import TopicPatch, Verdict
 from patchkit.journal import Replacement, hold, is_interrupted, is_writable, replace_files
-from patchkit.model import TopicPatch, Verdict
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.record import Layer, Record, Side, read_record, read_saved, record_documents
-from patchkit.results import Applied, AppliedFile
 from patchkit.rules.text import refuse_faults
 from patchkit.standing import FileStanding, Standing, find_standing, id_of, series_paths
 
@@ -20,8 +20,7 @@ Identify = Callable[[Checkout], str]
 UNCHANGED = "checkout unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What the user asks for. topics: only these; empty: all."""
 
     reverse: bool = False
@@ -29,8 +28,7 @@ class Wish:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """What is in the checkout now, and what was there before any topic.
 
     base: the pristine files; None where nothing proves what they were.
@@ -43,8 +41,7 @@ class Situation:
     layer: Layer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What would be done. replacements: by path; empty: nothing is to be done."""
 
     situation: Situation

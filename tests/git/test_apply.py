@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from patchkit import journal
+from patchkit.applied import Applied
 from patchkit.composing import Work
 from patchkit.errors import CommandError, ConfigError, ConflictError, PatchError
 from patchkit.model import TopicPatch, Verdict
 from patchkit.patchtext import blob_id, read_patch
-from patchkit.results import Applied
 from patchkit.verbs.apply import Wish, apply_patch, apply_work, stated_release
 from tests.git.upstream_tree import FIRST, PRISTINE, SECOND, Fixture, git, make_patch, referee, snapshot, write_tree
 
@@ -233,7 +233,7 @@ def test_older_revision_is_replaced(upstream: Fixture) -> None:
     before = snapshot(upstream.repository)
     put(upstream.repository, upstream.work())
     topics = upstream.work().topics
-    newer = replace(upstream.work(), topics=topics[:1], sources=("abort-guards.patch",))
+    newer = upstream.work()._replace(topics=topics[:1], sources=("abort-guards.patch",))
     result = put(upstream.repository, newer)
     assert result.verdict is Verdict.OLDER
     assert (upstream.repository / ALPHA).read_bytes() == HALF[ALPHA]
