@@ -26,7 +26,7 @@ def text(result: Status) -> str:
     ]
     return "\n".join(
         [
-            f"version {result.version}, latest pin {result.latest}, newest upstream {newest}",
+            f"version {result.version or 'not set yet'}, latest pin {result.latest}, newest upstream {newest}",
             "",
             table(pins),
             "",

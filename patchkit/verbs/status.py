@@ -25,7 +25,7 @@ def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Stat
     newest = _newest_upstream(access)
     cached = set(kept_versions(access.objects))
     return Status(
-        version=str(read_version(root)),
+        version=_version(root),
         latest=latest,
         newest_upstream=newest,
         pins=tuple(_pin_status(root, pin, carried[pin], cached) for pin in carried),
@@ -42,6 +42,14 @@ def tell_topics(root: Path) -> tuple[list[str], list[TopicStatus]]:
 
 def _carried(root: Path) -> dict[str, list[str]]:
     return {pin: [name.removesuffix(".patch") for name in read_series_names(root, pin)] for pin in pin_names(root)}
+
+
+def _version(root: Path) -> str:
+    """Return the nightly tag, or nothing in a store that has not been given one yet."""
+    try:
+        return str(read_version(root))
+    except ConfigError:
+        return ""
 
 
 def _newest_upstream(access: Access) -> str:

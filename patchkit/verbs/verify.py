@@ -14,7 +14,7 @@ from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
 from patchkit.results import Verified, Verify
 from patchkit.rules import application, base, contract, guards, placement, python, single
-from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
+from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths
 from patchkit.rules.subject import Lint, Subject
 from patchkit.rules.text import lint_text
 from patchkit.store import (
@@ -71,7 +71,8 @@ def _verify_pin(root: Path, name: str, access: Access) -> Verified:
     reader = _Reader(root)
     folder = pin_folder(root, name)
     listed = read_series_names(root, name)
-    patches = [patch for file in listed for patch in reader.read(folder / file, topic=file.removesuffix(".patch"))]
+    carried = [patch for file in listed for patch in reader.read(folder / file, topic=file.removesuffix(".patch"))]
+    patches = [inside(patch) for patch in carried]
     combined = list(reader.read(folder / COMBINED, topic="")) if (folder / COMBINED).is_file() else []
     wanted = [guard for guard in _guards(root) if guard.is_for(pin.version)]
     touched = touched_paths(patches)
@@ -93,7 +94,14 @@ def _verify_pin(root: Path, name: str, access: Access) -> Verified:
     found = [*reader.findings, *guards.find(subject, wanted, contents)]
     verified = _verified(name, subject, patches, found, started)
     index.keep()
-    return verified
+    return replace(verified, not_run=tuple(_not_run(carried)))
+
+
+def _not_run(patches: Iterable[NamedPatch]) -> Iterator[str]:
+    """Yield what cannot be looked at: files of the repository that no wheel holds."""
+    for patch in patches:
+        if paths := outside_paths(patch):
+            yield f"{', '.join(paths)} ({patch.topic}): outside of python/sglang, which is all that a wheel holds"
 
 
 def _guards(root: Path) -> list[Guard]:

@@ -9,6 +9,7 @@ from patchkit.errors import ConfigError
 from patchkit.results import Adopt, TroubleKind
 from patchkit.store import read_pin, read_series, read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_folder
+from patchkit.verbs.verify import verify_pins
 from tests.git import patchfolders as make
 from tests.git.patchfolders import COUNTED, GUARDED, LIMITS, QUEUE, V13, V14, V15, Field
 from tests.git.releases import cache
@@ -280,3 +281,14 @@ def test_folder_without_patches_is_refused(tmp_path: Path) -> None:
     made.write("p/readme", "")
     with pytest.raises(ConfigError, match="no patch file"):
         adopt(made, "p")
+
+
+def test_files_outside_the_package_are_carried_and_told(tmp_path: Path) -> None:
+    made = outside(tmp_path)
+    result = adopt(made)
+    assert [topic.outside for each in result.sets for topic in each.topics] == [0, 1]
+    assert b"sgl-kernel/setup.py" in (made.base / "patches/v0.5.15/downstream.patch").read_bytes()
+    assert b"sgl-kernel" not in (made.base / "patches/v0.5.15/sglang.patch").read_bytes()
+    (verified,) = verify_pins(made.base, ["v0.5.15"], made.access).subjects
+    assert verified.errors == 0
+    assert "sgl-kernel/setup.py (downstream)" in verified.not_run[0]
