@@ -96,11 +96,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture
-def release(request: pytest.FixtureRequest):
-    """The adapter of the release under test."""
+def release(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
+    """The adapter of the release under test, all modules loaded."""
     from smokekit.release import Release
 
-    return Release(request.config.stash[RELEASE])
+    release = Release(request.config.stash[RELEASE])
+    release.load()
+    release.set_context(monkeypatch)
+    return release
 
 
 @pytest.fixture

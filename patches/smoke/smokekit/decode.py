@@ -38,7 +38,6 @@ class Decode:
         release.connect(self.scheduler, self.streamer, self.tokenizer, fakes.FakeMetrics(self.log))
         self.set_state()
         release.watch_kv(monkeypatch, self.log)
-        release.set_context(monkeypatch)
 
     def set_state(self) -> None:
         group = one_rank_group()

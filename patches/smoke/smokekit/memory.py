@@ -9,7 +9,7 @@ from smokekit.release import Release
 from smokekit.transfer import Backend
 
 KV, GRAPH = "kv_cache", "cuda_graph"
-BUFFERS = {(11,), (22,), (33,)}  # kv, aux and state memory of smokekit.transfer.Backend
+BUFFERS = {11, 22, 33}  # kv, aux and state memory of smokekit.transfer.Backend
 
 
 class FakeSaver:

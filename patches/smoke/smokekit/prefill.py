@@ -62,8 +62,10 @@ class Prefill:
         scheduler.abort_on_priority_when_disabled = False
         scheduler.spec_algorithm = SpeculativeAlgorithm.NONE
         scheduler.model_config = SimpleNamespace(num_key_value_heads=8)
-        scheduler.server_args = SimpleNamespace(optimistic_prefill_retries=0)
-        scheduler.token_to_kv_pool_allocator = SimpleNamespace(page_size=1)
+        scheduler.server_args = SimpleNamespace(optimistic_prefill_retries=0, optimistic_prefill_attempts=0)
+        scheduler.token_to_kv_pool_allocator = SimpleNamespace(
+            page_size=1, translate_kv_indices_for_transfer=lambda indices: indices
+        )
         scheduler.req_to_token_pool = SimpleNamespace(req_to_token=torch.arange(1024).reshape(1, -1))
         scheduler.disagg_metadata_buffers = fakes.Quiet()
         scheduler.disagg_prefill_bootstrap_queue = queue
@@ -76,6 +78,7 @@ class Prefill:
         queue.token_to_kv_pool = SimpleNamespace(page_size=1)
         queue.max_total_num_tokens = 100
         queue.gloo_group = group
+        queue.scheduler_stage_metrics = None
         queue.tp_rank = queue.pp_rank = 0
         queue.tp_size = queue.pp_size = 1
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from smokekit.outcome import require
 
-DEADLINE_S = 20.0
-PEER_DEADLINE = timedelta(seconds=4)  # how long a rank waits in a collective for the other
+DEADLINE_S = 30.0
+PEER_DEADLINE = timedelta(seconds=8)  # how long a rank waits in a collective for the other
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,26 @@ gone raises AttributeError or ImportError, which is drift (outcome.py).
 
 from __future__ import annotations
 
+import importlib
 import sys
 from array import array
+from collections import defaultdict
 from types import SimpleNamespace
 
 from smokekit import fakes
 from smokekit.events import EventLog
 from smokekit.outcome import require
 from smokekit.versions import key_of
+
+MODULES = (
+    "sglang.srt.managers.scheduler",
+    "sglang.srt.managers.tokenizer_manager",
+    "sglang.srt.disaggregation.prefill",
+    "sglang.srt.disaggregation.decode",
+    "sglang.srt.disaggregation.fake.conn",
+    "sglang.srt.disaggregation.mooncake.conn",
+    "sglang.srt.disaggregation.nixl.conn",
+)
 
 
 class Release:
@@ -77,14 +89,22 @@ class Release:
 
     def give_kv(self, req) -> None:
         """Let the request own row 0 of the request pool, as after a prefill."""
-        req.req_pool_idx = 0
+        if self.at_least("0.5.19"):
+            req.kv.req_pool_idx = 0
+            req.kv.kv_allocated_len = len(req.origin_input_ids)
+        else:
+            req.req_pool_idx = 0
         if self.at_least("0.5.15"):
             req.set_extend_range(0, len(req.origin_input_ids))
         else:
             req.fill_ids = list(req.origin_input_ids)
 
     def take_kv(self, req) -> None:
-        req.req_pool_idx = None
+        if self.at_least("0.5.19"):
+            req.kv.req_pool_idx = None
+            req.kv.mark_kv_released()
+        else:
+            req.req_pool_idx = None
 
     def expect_bootstrap(self, req) -> None:
         """Mark a prefill request as one whose decode side has not answered."""
@@ -110,6 +130,17 @@ class Release:
     def connect(self, scheduler, streamer, tokenizer, metrics) -> None:
         """Give a bare scheduler its way out: output stream, tokenizer channel, metrics, ranks."""
         scheduler.metrics_collector = metrics
+        if self.at_least("0.5.16"):
+            scheduler.dllm_config = None
+        if self.at_least("0.5.20"):
+            scheduler.scheduler_stage_metrics = None
+            scheduler.mm_receiver = None
+            scheduler.beam_coordinator = fakes.Quiet()
+            scheduler.disagg_prefill_pending_chunk_rids = set()
+            scheduler.enable_staging = False
+            scheduler.enable_lora = False
+            scheduler.return_health_check_ipcs = []
+            scheduler.processed_tokens_counter = 0
         if self.at_least("0.5.13"):
             scheduler.output_streamer = streamer
             scheduler.ipc_channels = SimpleNamespace(send_to_tokenizer=tokenizer)
@@ -146,13 +177,33 @@ class Release:
         if self.at_least("0.5.13"):
             scheduler.enable_decode_hicache = False
             prealloc._hicache_pending_restore_tokens = lambda: 0
+        if self.at_least("0.5.16"):
+            prealloc.held_rebootstrap_reqs = []
+        if self.at_least("0.5.20"):
+            prealloc._prefill_dp_rank_queries = {}
+            transfer._deferred_releases = []
+            transfer.enable_deferred_kv_release = False
+        if self.at_least("0.5.13"):
             # the room written in each metadata slot; a slot that is freed is wiped
             transfer.metadata_buffers.bootstrap_room = torch.zeros((8, 8), dtype=torch.int64)
 
     def set_context(self, monkeypatch) -> None:
-        """Answer for the runtime context (parallel sizes, settings), where a release has one."""
+        """Answer for the runtime context, from which later releases read sizes and settings."""
+        if not self.at_least("0.5.17"):
+            return
+        sections = {
+            "get_parallel": {"tp_rank": 0, "tp_size": 1, "pp_rank": 0, "pp_size": 1, "dp_size": 1},
+            "get_disagg": {"optimistic_prefill_attempts": 0, "disaggregation_decode_enable_radix_cache": False},
+            "get_serving": {"weight_version": "default"},
+            "get_lora": {"enable_lora": True},
+        }
+        for name, values in sections.items():
+            section = SimpleNamespace(**values)
+            replace_everywhere(monkeypatch, "sglang.srt.runtime_context", name, lambda section=section: section)
 
     def enable_lora(self, tokenizer_manager) -> None:
+        tokenizer_manager.enable_lora = True
+        tokenizer_manager.child_rid_to_logical_rid = {}
         tokenizer_manager.server_args = SimpleNamespace(enable_lora=True)
 
     # -- pauses --------------------------------------------------------------------------------
@@ -186,6 +237,11 @@ class Release:
 
     def finish_manager(self, manager) -> None:
         """Set what only some releases' managers have."""
+        if self.at_least("0.5.16"):
+            manager.is_hybrid_mla_backend = False
+        if self.at_least("0.5.18"):
+            manager._staging_outstanding = defaultdict(int)
+            manager.enable_deferred_decode_kv_release = False
 
     def new_sender(self, sender_class: type, manager, room: int):
         return sender_class(manager, "10.0.0.1:8998", room, [0], 0)
@@ -215,7 +271,15 @@ class Release:
     def new_decode_registration(self):
         """Return what a decode rank said of itself when it registered."""
         return SimpleNamespace(
-            dst_kv_ptrs=[], dst_aux_ptrs=[], dst_attn_tp_size=1, dst_tp_rank=0, enable_hisparse=False, staging=None
+            dst_kv_ptrs=[],
+            dst_aux_ptrs=[],
+            dst_attn_tp_size=1,
+            dst_tp_rank=0,
+            dst_kv_item_len=1,
+            dst_kv_layer_ids=[],
+            enable_hisparse=False,
+            requires_dcp_relayout=False,
+            staging=None,
         )
 
     def new_last_chunk(self, room: int):
@@ -260,16 +324,15 @@ class Release:
         def cache_kv(req, tree_cache, *args, **kwargs) -> None:
             log.add("kv-cached", req.rid)
 
-        replace_everywhere(monkeypatch, "release_kv_cache", release_kv_cache)
+        home = "sglang.srt.mem_cache.common"
+        replace_everywhere(monkeypatch, home, "release_kv_cache", release_kv_cache)
         name = "checkpoint_kv_cache" if self.at_least("0.5.21") else "maybe_cache_unfinished_req"
-        replace_everywhere(monkeypatch, name, cache_kv)
+        replace_everywhere(monkeypatch, home, name, cache_kv)
 
 
-def replace_everywhere(monkeypatch, name: str, value) -> None:
-    """Replace a function of mem_cache/common.py in each module that has imported it."""
-    from sglang.srt.mem_cache import common
-
-    original = getattr(common, name)
+def replace_everywhere(monkeypatch, home: str, name: str, value) -> None:
+    """Replace a function in the module that has it and in each that has imported it."""
+    original = getattr(importlib.import_module(home), name)
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("sglang.") and vars(module).get(name) is original:
             monkeypatch.setattr(module, name, value)

@@ -36,11 +36,13 @@ class FakeEngine:
         self.log = log
 
     def batch_register(self, ptrs, lengths) -> int:
-        self.log.add("registered", tuple(ptrs))
+        for ptr in ptrs:
+            self.log.add("registered", ptr)
         return 0
 
     def batch_deregister(self, ptrs) -> int:
-        self.log.add("deregistered", tuple(ptrs))
+        for ptr in ptrs:
+            self.log.add("deregistered", ptr)
         return 0
 
 

@@ -55,7 +55,6 @@ def decode_loops(release, age_s):
 @pytest.mark.parametrize("apart_s", [0.4, 4.0])
 @pytest.mark.fault("T-1")
 def test_ranks_leave_their_queues_together(release, loops, apart_s):
-    release.load()
     early_s = LIMIT_S + 0.2
 
     first, second = run_two_ranks(lambda rank: loops(release, early_s - rank * apart_s))
