@@ -26,6 +26,8 @@ LAYERS = [
     "composing",
     "scopes",
     "manifest",
+    "inspection",
+    "attest",
     "belonging",
     "headers",
     "fate",
