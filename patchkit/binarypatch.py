@@ -1,13 +1,11 @@
 """Binary content in a patch: read its blocks, and apply them to a file's bytes."""
 
-import base64
 import re
-import zlib
 
 from patchkit.hunks import BinaryBlock, BinaryMethod
 from patchkit.patchheader import Cursor
 
-_BLOCK = re.compile(rb"(literal|delta) ([0-9]{1,10})\n")
+_BLOCK = rb"(literal|delta) ([0-9]{1,10})\n"
 MAX_SIZE_BYTES = 64 << 20  # no source file is larger; a compressed block may claim any size
 
 
@@ -18,7 +16,7 @@ def read_binary_blocks(cursor: Cursor) -> tuple[BinaryBlock, ...]:
     Source: git apply.c, parse_binary_hunk().
     """
     blocks: list[BinaryBlock] = []
-    while len(blocks) < 2 and _BLOCK.fullmatch(cursor.peek()):
+    while len(blocks) < 2 and re.fullmatch(_BLOCK, cursor.peek()):
         blocks.append(_read_block(cursor))
     if not blocks:
         raise cursor.fault("PK117", "binary data is missing", hint="make the patch with `--binary --full-index`")
@@ -27,6 +25,8 @@ def read_binary_blocks(cursor: Cursor) -> tuple[BinaryBlock, ...]:
 
 def apply_block(block: BinaryBlock, before: bytes) -> bytes | None:
     """Return the content after the change, or None if the delta is not for these bytes."""
+    import zlib  # loaded only for binary patches, as base64 below
+
     content = zlib.decompress(block.payload)
     match block.method:
         case BinaryMethod.LITERAL:
@@ -36,8 +36,10 @@ def apply_block(block: BinaryBlock, before: bytes) -> bytes | None:
 
 
 def _read_block(cursor: Cursor) -> BinaryBlock:
+    import zlib
+
     start = cursor.at
-    match = _BLOCK.fullmatch(cursor.peek())
+    match = re.fullmatch(_BLOCK, cursor.peek())
     assert match
     cursor.at += 1
     pieces = []
@@ -61,6 +63,8 @@ def _read_block(cursor: Cursor) -> BinaryBlock:
 
 def _decode_line(cursor: Cursor) -> bytes:
     """Return the bytes of one line: a letter for their number, then groups of five characters."""
+    import base64
+
     line = cursor.peek().rstrip(b"\n")
     letter, digits = line[:1], line[1:]
     if letter.isupper():

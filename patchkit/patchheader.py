@@ -11,11 +11,10 @@ DEV_NULL = b"/dev/null"
 MAX_HEADER_LINE = 32768  # bytes; two quoted names of PATH_MAX each
 _NO_NAME = "no line of this section names its file"
 _INDEX = re.compile(rb"([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
-_SIMILARITY = re.compile(rb"[0-9]{1,3}%")
 _ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
 _LETTERS = {code: letter for letter, code in _ESCAPES.items()}
-_ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7][0-7])')
-_QUOTED = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = rb'\\([abtnvfr"\\]|[0-3][0-7][0-7])'
+_QUOTED = rb'"((?:[^"\\]|\\.)*)"'
 
 
 @dataclass(slots=True)
@@ -201,7 +200,7 @@ def _take_target(cursor: Cursor, facts: _Facts, rest: bytes, kind: ChangeKind) -
 
 
 def _take_similarity(cursor: Cursor, _facts: _Facts, rest: bytes) -> None:
-    if not _SIMILARITY.fullmatch(rest):
+    if not re.fullmatch(rb"[0-9]{1,3}%", rest):
         raise cursor.fault("PK110", "the similarity is no percentage", found=_shown(rest))
 
 
@@ -281,9 +280,9 @@ def _moved_name(cursor: Cursor, rest: bytes) -> bytes:
 def _raw_name(rest: bytes) -> bytes | None:
     """Return the name at the start of the text, unquoted; None if its quotes are damaged."""
     if rest.startswith(b'"'):
-        match = _QUOTED.match(rest)
+        match = re.match(_QUOTED, rest)
         return _unquote(match[1]) if match and not rest[match.end() :].strip(b"\t\r\n") else None
-    return re.split(rb"[\t\r\n]", rest, maxsplit=1)[0]
+    return rest.partition(b"\t")[0].partition(b"\r")[0].partition(b"\n")[0]
 
 
 def _plain_name(rest: bytes) -> bytes:
@@ -299,9 +298,9 @@ def _is_epoch(line: bytes) -> bool:
 
 
 def _unquote(inner: bytes) -> bytes | None:
-    if b"\\" in _ESCAPE.sub(b"", inner):
+    if b"\\" in re.sub(_ESCAPE, b"", inner):
         return None
-    return _ESCAPE.sub(lambda m: bytes([_ESCAPES[m[1]] if m[1] in _ESCAPES else int(m[1], 8)]), inner)
+    return re.sub(_ESCAPE, lambda m: bytes([_ESCAPES[m[1]] if m[1] in _ESCAPES else int(m[1], 8)]), inner)
 
 
 def _escape(byte: int) -> bytes:
@@ -313,17 +312,24 @@ def _escape(byte: int) -> bytes:
 def _splits(names: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield each way to read the rest of a `diff --git` line as two names."""
     names = names.rstrip(b"\r\n")
-    first = _QUOTED.match(names)
+    first = re.match(_QUOTED, names) if names.startswith(b'"') else None
     if first:
         left, right = _raw_name(first[0]), _raw_name(names[first.end() + 1 :])
         if left and right:
             yield left, right
         return
-    for separator in re.finditer(rb"[ \t]", names):
-        left, rest = names[: separator.start()], names[separator.end() :]
+    at = -1
+    while (at := _next_blank(names, at + 1)) >= 0:
+        left, rest = names[:at], names[at + 1 :]
         right = _raw_name(rest) if rest.startswith(b'"') else rest
         if left and right:
             yield left, right
+
+
+def _next_blank(text: bytes, start: int) -> int:
+    """Return the index of the next space or tab; -1 if there is none."""
+    found = [at for at in (text.find(b" ", start), text.find(b"\t", start)) if at >= 0]
+    return min(found, default=-1)
 
 
 def _strip_of(names: bytes) -> int:

@@ -15,14 +15,14 @@ _HUNK = re.compile(rb"@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@(.*)
 _MAIL = re.compile(rb"From [0-9a-f]{40} ")
 _SETTLED = re.compile(rb"(Index: |={20,}\r?\n|diff -(?!-)|Only in |\r?\n$)")  # may stand between sections
 _NO_DIFF_LOOKS = (
-    (re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE), "it looks like a web page"),
-    (re.compile(rb"version https://git-lfs"), "it is a Git LFS pointer"),
-    (re.compile(rb"\x1f\x8b"), "it is compressed with gzip"),
-    (re.compile(rb"(BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|PK\x03\x04)"), "it is compressed"),
-    (re.compile(rb"(\xff\xfe|\xfe\xff)"), "it is UTF-16 text"),
-    (re.compile(rb"(?s).*\x1b\[[0-9;]*m"), "it is coloured for a terminal"),
-    (re.compile(rb"(?sm).*^(\s+|> ?)(diff --git |--- )"), "the diff in it is indented or quoted"),
-    (re.compile(rb"(?sm).*^[0-9,]+[acd][0-9,]+\r?$"), "it is a normal or ed diff"),
+    (rb"(?i)\s*<(!doctype|html|\?xml)", "it looks like a web page"),
+    (rb"version https://git-lfs", "it is a Git LFS pointer"),
+    (rb"\x1f\x8b", "it is compressed with gzip"),
+    (rb"(BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|PK\x03\x04)", "it is compressed"),
+    (rb"(\xff\xfe|\xfe\xff)", "it is UTF-16 text"),
+    (rb"(?s).*\x1b\[[0-9;]*m", "it is coloured for a terminal"),
+    (rb"(?sm).*^(\s+|> ?)(diff --git |--- )", "the diff in it is indented or quoted"),
+    (rb"(?sm).*^[0-9,]+[acd][0-9,]+\r?$", "it is a normal or ed diff"),
 )
 _MAX_DIGITS = 9  # git wraps larger numbers around and applies
 _MARKER_SIZE = 12  # bytes; the shortest "\ No newline" line in any language, says git
@@ -177,7 +177,7 @@ def _junk(cursor: Cursor, line: bytes) -> Exception:
 
 
 def _no_diff(cursor: Cursor, raw: bytes) -> Exception:
-    found = next((look for pattern, look in _NO_DIFF_LOOKS if pattern.match(raw)), "")
+    found = next((look for pattern, look in _NO_DIFF_LOOKS if re.match(pattern, raw)), "")
     if not raw.strip():
         found = "the file is empty"
     return cursor.fault("PK101", "no diff in it", at=0, found=found, hint="make the patch with `git diff --full-index`")

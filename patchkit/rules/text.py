@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from patchkit.model import Finding
 
 _PLAIN_MODES = ("", "100644", "100755")
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_IGNORED_BY_HFS = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _DIRECTION = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to U+202E, U+2066 to U+2069
 _MARKER = re.compile(rb"(<{7}|>{7}|\|{7})( |\r?\n)")
-_DRIVE = re.compile(r"[A-Za-z]:")
 _FULL_ID = 40
 _FULL_INDEX = "make the patch with `git diff --full-index`"
 
@@ -107,14 +106,14 @@ def unsafe_path(path: str) -> tuple[str, str] | None:
     """Return the rule that a path breaks and how, or None. Source: git path.c, verify_path(), and more."""
     if "\0" in path:
         return "PK119", "a NUL byte in a name"
-    if path.startswith(("/", "\\")) or _DRIVE.match(path):
+    if path.startswith(("/", "\\")) or path[1:2] == ":":
         return "PK111", f"refuses to write '{path}': an absolute path"
-    parts = re.split(r"[/\\]" if ".." in path or ".git" in path.lower() else "/", path)
+    parts = path.replace("\\", "/").split("/")
     if ".." in parts or "." in parts or "" in parts:
         return "PK111", f"refuses to write '{path}': outside the tree"
     if any(_is_git_folder(part) for part in parts):
         return "PK112", f"refuses to write '{path}': inside .git"
-    if _DIRECTION.search(path.encode("utf-8", "surrogateescape")):
+    if not path.isascii() and _DIRECTION.search(path.encode("utf-8", "surrogateescape")):
         return "PK118", f"a direction control in the name {path!r}"
     if any(part.startswith(".patchkit") for part in parts):
         return "PK112", f"refuses to write '{path}': patchkit's own folder"
@@ -123,7 +122,9 @@ def unsafe_path(path: str) -> tuple[str, str] | None:
 
 def _is_git_folder(part: str) -> bool:
     """Whether a file system may take the name for .git: any case, HFS, NTFS streams and short names."""
-    plain = _IGNORED_BY_HFS.sub("", part).lower()
+    if "git" not in part.lower() and part.isascii():
+        return False
+    plain = re.sub(_IGNORED_BY_HFS, "", part).lower()
     return bool(re.match(r"\.git([ .]*$|[ .]*:)|git~[0-9]+$", plain)) or plain in (".gitmodules",)
 
 
