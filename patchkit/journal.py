@@ -128,12 +128,12 @@ def recover(state: str) -> str:
 
     Raises: ConfigError when a file was changed by somebody else meanwhile.
     """
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{state}/{_JOURNAL}.new")
     try:
         with open(f"{state}/{_JOURNAL}", "rb") as stream:
             journal = json.load(stream)
     except FileNotFoundError:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{state}/{_JOURNAL}.new")
         return ""
     steps = [Step(**step) for step in journal["steps"]]
     papers = [Paper(**paper) for paper in journal["papers"]]
@@ -217,10 +217,14 @@ def _roll_back(state: str, steps: Sequence[Step], replacements: Sequence[Replace
 
 def _remove_empty_folders(folder: str) -> None:
     """Remove folders that the deletion has emptied, as git does; byte code alone does not keep one."""
-    with contextlib.suppress(OSError):
-        while True:
+    while True:
+        try:
             os.rmdir(folder)
-            folder = os.path.dirname(folder)
+        except FileNotFoundError:
+            pass  # an interrupted command has got so far
+        except OSError:
+            return
+        folder = os.path.dirname(folder)
 
 
 def _purge_bytecode(place: str) -> None:
