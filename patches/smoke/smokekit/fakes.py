@@ -67,6 +67,9 @@ class FakeSender(FakeEndpoint):
     def pop_decode_prefix_len(self) -> int:
         return 0
 
+    def get_max_transfer_tokens(self) -> int | None:
+        return None
+
     def should_send_kv_chunk(self, num_pages: int, last_chunk: bool) -> bool:
         return num_pages > 0 or last_chunk
 
@@ -117,6 +120,9 @@ class CacheByHandle(FakeCache):
 
     def finish(self, handle, outcome) -> None:
         self.drop_prefetch(handle.rid)
+
+    def unlock(self, lock) -> None:
+        """Nothing here is locked."""
 
 
 class FakeStreamer:

@@ -27,7 +27,9 @@ class Frontend:
 
         self.manager = TokenizerManager.__new__(TokenizerManager)
         self.released_loras: list[str] = []
-        self.state = SimpleNamespace(obj=SimpleNamespace(rid=RID, lora_path="adapter", lora_id="adapter"))
+        self.state = SimpleNamespace(
+            obj=SimpleNamespace(rid=RID, lora_path="adapter", lora_id="adapter"), lora_released=False
+        )
         self.open_requests = self.manager.rid_to_state = {RID: self.state}
         self.manager.lora_registry = self
         release.enable_lora(self.manager)

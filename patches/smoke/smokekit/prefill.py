@@ -76,7 +76,7 @@ class Prefill:
         queue.kv_manager.kv_args = SimpleNamespace(state_types=[])
         queue.req_to_metadata_buffer_idx_allocator = self.slots
         queue.token_to_kv_pool = SimpleNamespace(page_size=1)
-        queue.max_total_num_tokens = 100
+        queue.max_total_num_tokens = queue.max_input_len = 100
         queue.gloo_group = group
         queue.scheduler_stage_metrics = None
         queue.tp_rank = queue.pp_rank = 0

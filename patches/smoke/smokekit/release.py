@@ -94,7 +94,9 @@ class Release:
             req.kv.kv_allocated_len = len(req.origin_input_ids)
         else:
             req.req_pool_idx = 0
-        if self.at_least("0.5.15"):
+        if self.at_least("0.5.21"):
+            req.prefix_len, req.extend_end = 0, len(req.origin_input_ids)
+        elif self.at_least("0.5.15"):
             req.set_extend_range(0, len(req.origin_input_ids))
         else:
             req.fill_ids = list(req.origin_input_ids)
@@ -141,6 +143,11 @@ class Release:
             scheduler.enable_lora = False
             scheduler.return_health_check_ipcs = []
             scheduler.processed_tokens_counter = 0
+        if self.at_least("0.5.21"):
+            scheduler.enable_continuous_input_polling = False
+            scheduler.rust_server = None
+            scheduler._pause_started_at = None
+            scheduler._pause_intervals = []
         if self.at_least("0.5.13"):
             scheduler.output_streamer = streamer
             scheduler.ipc_channels = SimpleNamespace(send_to_tokenizer=tokenizer)
@@ -183,6 +190,13 @@ class Release:
             prealloc._prefill_dp_rank_queries = {}
             transfer._deferred_releases = []
             transfer.enable_deferred_kv_release = False
+        if self.at_least("0.5.21"):
+            transfer.enable_host_receive = False
+            prealloc.token_to_kv_pool_allocator = SimpleNamespace(
+                page_size=1,
+                prealloc_fits_assumes_reclaim=lambda: False,
+                prealloc_fits=lambda *tokens, **budget: False,
+            )
         if self.at_least("0.5.13"):
             # the room written in each metadata slot; a slot that is freed is wiped
             transfer.metadata_buffers.bootstrap_room = torch.zeros((8, 8), dtype=torch.int64)
@@ -192,8 +206,23 @@ class Release:
         if not self.at_least("0.5.17"):
             return
         sections = {
-            "get_parallel": {"tp_rank": 0, "tp_size": 1, "pp_rank": 0, "pp_size": 1, "dp_size": 1},
-            "get_disagg": {"optimistic_prefill_attempts": 0, "disaggregation_decode_enable_radix_cache": False},
+            "get_parallel": {
+                "tp_rank": 0,
+                "tp_size": 1,
+                "pp_rank": 0,
+                "pp_size": 1,
+                "dp_size": 1,
+                "num_dp_ranks": 1,
+                "enable_kv_cache_sharding": False,
+                "tp_group": SimpleNamespace(cpu_group=None),
+            },
+            "get_disagg": {
+                "optimistic_prefill_attempts": 0,
+                "disaggregation_decode_enable_radix_cache": False,
+                "disaggregation_decode_allocation_policy": "eager",
+                "disaggregation_decode_host_receive_threshold": 1.0,
+            },
+            "get_observability": {"enable_trace": False},
             "get_serving": {"weight_version": "default"},
             "get_lora": {"enable_lora": True},
         }
@@ -204,6 +233,7 @@ class Release:
     def enable_lora(self, tokenizer_manager) -> None:
         tokenizer_manager.enable_lora = True
         tokenizer_manager.child_rid_to_logical_rid = {}
+        tokenizer_manager._lora_release_tasks = set()
         tokenizer_manager.server_args = SimpleNamespace(enable_lora=True)
 
     # -- pauses --------------------------------------------------------------------------------
@@ -242,15 +272,26 @@ class Release:
         if self.at_least("0.5.18"):
             manager._staging_outstanding = defaultdict(int)
             manager.enable_deferred_decode_kv_release = False
+        if self.at_least("0.5.21"):
+            manager.deferred_bootstrap = None
+            manager.sender_trace_module = None
+            manager.state_layout_rejections = {}
+            manager._deferred_ack_targets = {}
+            manager._deferred_ack_poisoned_rooms = set()
 
     def new_sender(self, sender_class: type, manager, room: int):
-        return sender_class(manager, "10.0.0.1:8998", room, [0], 0)
+        return sender_class(manager, "10.0.0.1:8998", room, *self.sender_ranks)
+
+    @property
+    def sender_ranks(self) -> tuple[object, ...]:
+        """A sender's arguments that name ranks: destination ranks and pipeline rank."""
+        return () if self.at_least("0.5.21") else ([0], 0)
 
     def new_fake_sender(self, room: int):
         """Return the sender that the release uses for requests of the fake bootstrap host."""
         from sglang.srt.disaggregation.fake.conn import FakeKVSender
 
-        return FakeKVSender(None, "2.2.2.2:8998", room, [0], 0)
+        return FakeKVSender(None, "2.2.2.2:8998", room, *self.sender_ranks)
 
     def new_transfer_info(self, room: int, session: str):
         import numpy as np
