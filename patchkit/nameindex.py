@@ -11,6 +11,9 @@ from patchkit.upstream import Access, Upstream
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_STORE = re.compile(rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)|setattr\([^\n]*?[\"'](\w+)[\"']")
+_HEIR = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
+_SECTIONS = ("words", "stores", "definitions", "heirs")
 _FORMAT = 1  # raised when the text below changes
 
 
@@ -73,12 +76,23 @@ class NameIndex:
 
     def has_word(self, word: str) -> bool:
         """Whether the identifier stands anywhere in the Python files of the unpatched tree."""
-        return b"\n" + word.encode() + b"\n" in self._names[0]
+        return b"\n" + word.encode() + b"\n" in self._names["words"]
+
+    def is_stored(self, attribute: str) -> bool:
+        """Whether some line of the unpatched tree assigns an attribute of this name, on whatever object."""
+        return b"\n" + attribute.encode() + b"\n" in self._names["stores"]
 
     def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
         """Return (path, line) of each class or function of this bare name."""
-        found = re.finditer(rb"^%s\t(\d+)\t(.*)$" % re.escape(name.encode()), self._names[1], re.MULTILINE)
+        found = re.finditer(rb"^%s\t(\d+)\t(.*)$" % re.escape(name.encode()), self._names["definitions"], re.MULTILINE)
         return tuple((os.fsdecode(match[2]), int(match[1])) for match in found)
+
+    def heirs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Return (path, name) of each class that names this one as a base."""
+        found = re.finditer(
+            rb"^(\w+)\t(.*)\t.*\b%s\b.*$" % re.escape(name.encode()), self._names["heirs"], re.MULTILINE
+        )
+        return tuple((os.fsdecode(match[2]), match[1].decode()) for match in found)
 
     def sources(self) -> Mapping[str, bytes]:
         """Return every Python file of the unpatched tree."""
@@ -89,26 +103,30 @@ class NameIndex:
         return self._list_sources()
 
     @cached_property
-    def _names(self) -> tuple[bytes, bytes]:
-        """The words and the definitions, each a line."""
+    def _names(self) -> Mapping[str, bytes]:
         if self._kept_at is not None and self._kept_at.is_file():
-            words, _, definitions = self._kept_at.read_bytes().partition(b"\0")
-            return words, definitions
-        words, definitions = _read_names(self._sources)
+            return dict(zip(_SECTIONS, self._kept_at.read_bytes().split(b"\0"), strict=True))
+        names = _read_names(self._sources)
         if self._kept_at is not None:
-            _write(self._kept_at, words + b"\0" + definitions)
-        return words, definitions
+            _write(self._kept_at, b"\0".join(names[section] for section in _SECTIONS))
+        return names
 
 
-def _read_names(sources: Mapping[str, bytes]) -> tuple[bytes, bytes]:
+def _read_names(sources: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return each section as lines: text that is searched as it is, with nothing to be parsed."""
     words: set[bytes] = set()
-    definitions = []
-    for path, text in sorted(sources.items()):
+    stores: set[bytes] = set()
+    definitions, heirs = [], []
+    for name, text in sorted(sources.items()):
+        path = os.fsencode(name)
         words.update(_WORD.findall(text))
+        stores.update(first or second for first, second in _STORE.findall(text))
         for match in _DEFINITION.finditer(text):
-            line = text.count(b"\n", 0, match.start(1)) + 1
-            definitions.append(b"%s\t%d\t%s" % (match[1], line, os.fsencode(path)))
-    return b"\n" + b"\n".join(sorted(words)) + b"\n", b"\n".join(definitions)
+            definitions.append(b"%s\t%d\t%s" % (match[1], text.count(b"\n", 0, match.start(1)) + 1, path))
+        for match in _HEIR.finditer(text):
+            heirs.append(b"%s\t%s\t%s" % (match[1], path, b" ".join(match[2].split())))
+    found = {"words": sorted(words), "stores": sorted(stores), "definitions": definitions, "heirs": heirs}
+    return {section: b"\n" + b"\n".join(lines) + b"\n" for section, lines in found.items()}
 
 
 def _write(path: Path, content: bytes) -> None:

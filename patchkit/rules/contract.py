@@ -116,7 +116,7 @@ def _attribute(
     if owner.is_class:
         assert isinstance(owner.node, ast.ClassDef)
         if symbols.has_member(owner, node.attr) is False and not _is_given_elsewhere(
-            symbols, subject, owner, node.attr
+            symbols, subject, file, owner, node
         ):
             what = f"`{chain}` is not there: {owner.node.name} has no {node.attr}"
             yield finding_at("PK605", file, line, what, found=_successors(symbols, owner, node.attr),
@@ -137,23 +137,41 @@ def _is_submodule(module: Symbol, node: ast.Attribute, subject: Subject) -> bool
     return any(name in subject.files or (subject.index and subject.index.read(name) is not None) for name in names)
 
 
-def _is_given_elsewhere(symbols: Symbols, subject: Subject, owner: Symbol, name: str) -> bool:
-    """Whether the attribute comes from outside of the class: set on its instances, or from a class that inherits it.
+def _is_given_elsewhere(
+    symbols: Symbols, subject: Subject, file: PatchedFile, owner: Symbol, node: ast.Attribute
+) -> bool:
+    """Whether the attribute comes from outside of the class.
 
-    Only asked where a finding depends on it: it reads the whole tree.
+    That is so where the unpatched file uses the same chain, where some line sets it on an instance, and where a
+    class that inherits has it: a mixin, or an annotation that names a base.
     """
+    assert subject.index is not None
+    chain = re.compile(rb"(?<![\w.])%s\b" % re.escape(ast.unparse(node).encode()))
+    if file.before is not None and chain.search(file.before.text):
+        return True
+    stored = re.compile(rb"\.%s[ \t]*(:[^=\n]+)?=(?!=)" % node.attr.encode())
+    if subject.index.is_stored(node.attr) or any(
+        each.after and stored.search(each.after.text) for each in subject.python_files()
+    ):
+        return True
     assert isinstance(owner.node, ast.ClassDef)
-    written = re.compile(rb"\.%s\b\s*(:[^=\n]+)?=(?!=)|setattr\([^\n]*[\"']%s[\"']" % ((name.encode(),) * 2))
-    heir = re.compile(rb"^[ \t]*class\s+(\w+)\s*\([^)]*\b%s\b" % owner.node.name.encode(), re.MULTILINE)
-    for path, text in _sources(subject):
-        if written.search(text):
-            return True
-        for match in heir.finditer(text):
+    return any(symbols.has_member(heir, node.attr) is not False for heir in _heirs(symbols, subject, owner.node.name))
+
+
+def _heirs(symbols: Symbols, subject: Subject, name: str) -> Iterator[Symbol]:
+    """Yield each class of the tree that inherits from one of this name, near or far."""
+    assert subject.index is not None
+    seen = {name}
+    pending = [name]
+    while pending:
+        for path, heir in subject.index.heirs(pending.pop()):
             source = symbols.source(path)
-            found = symbols.look_up(source, match[1].decode()) if source else None
-            if found and found.is_class and symbols.has_member(found, name) is not False:
-                return True
-    return False
+            found = symbols.look_up(source, heir) if source else None
+            if found and found.is_class:
+                yield found
+            if heir not in seen:
+                seen.add(heir)
+                pending.append(heir)
 
 
 def _successors(symbols: Symbols, owner: Symbol, name: str) -> str:

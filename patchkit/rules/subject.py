@@ -148,6 +148,14 @@ class UpstreamIndex(Protocol):
         """Whether the identifier stands anywhere in the Python files of the unpatched tree."""
         ...
 
+    def is_stored(self, attribute: str) -> bool:
+        """Whether some line of the unpatched tree assigns an attribute of this name, on whatever object."""
+        ...
+
+    def heirs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Return (path, name) of each class that names this one as a base."""
+        ...
+
     def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
         """Return (path, line) of each class or function of this bare name."""
         ...

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher, unified_diff
 
 from patchkit.model import Hunk
+from patchkit.nameindex import NameIndex
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.rules.compose import NamedPatch, compose, touched_paths
 from patchkit.rules.subject import Origin, PatchedFile, Source, Subject
@@ -23,38 +24,17 @@ def patched(before: str, after: str, *, path: str = PATH, topic: str = "topic") 
     return PatchedFile(path, Source(path, before.encode()), Source(path, after.encode()), tuple(origins))
 
 
-class Index:
-    """An upstream tree in memory."""
-
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self.files = files
-
-    def read(self, path: str) -> bytes | None:
-        return self.files[path].encode() if path in self.files else None
-
-    def has_word(self, word: str) -> bool:
-        from re import search
-
-        return any(search(rf"\b{word}\b", text) for text in self.files.values())
-
-    def sources(self) -> Mapping[str, bytes]:
-        return {path: text.encode() for path, text in self.files.items() if path.endswith(".py")}
-
-    def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
-        from re import match
-
-        return tuple(
-            (path, number)
-            for path, text in self.files.items()
-            for number, line in enumerate(text.splitlines(), 1)
-            if match(rf"\s*(async )?(def|class) {name}\b", line)
-        )
+def index(files: Mapping[str, str]) -> NameIndex:
+    """Return the index of an upstream tree in memory."""
+    contents = {path: text.encode() for path, text in files.items()}
+    sources = {path: text for path, text in contents.items() if path.endswith(".py")}
+    return NameIndex(lambda paths: {path: contents.get(path) for path in paths}, lambda: sources)
 
 
 def subject(*files: PatchedFile, others: Mapping[str, str] | None = None) -> Subject:
     """Return a subject of these files, in an upstream tree that holds the others too."""
     before = {file.path: file.before.text.decode() for file in files if file.before}
-    return Subject(None, {file.path: file for file in files}, index=Index({**(others or {}), **before}))
+    return Subject(None, {file.path: file for file in files}, index=index({**(others or {}), **before}))
 
 
 def patch_text(before: str | None, after: str | None, *, path: str = PATH, context: int = 3, section: str = "") -> str:
@@ -89,7 +69,7 @@ def subject_of(
         whole.files,
         whole.steps,
         whole.sites,
-        Index(upstream),
+        index=index(upstream),
         combined=read_patch(combined.encode()) if combined else None,
         combined_file="sglang.patch",
         locked_scopes=locked or {},
