@@ -24,14 +24,8 @@ from patchkit.rules.symbols import (
 _Use = tuple[ast.AST, Place]
 
 
-def find(subject: Subject) -> Iterator[Finding]:
+def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
     """Yield each use in an added line that the patched tree does not answer."""
-    if subject.index is None:
-        return
-    after = {path: file.after for path, file in subject.files.items() if file.after is not None}
-    gone = {path for path, file in subject.files.items() if file.after is None}
-    index = subject.index
-    symbols = Symbols(after, lambda path: None if path in gone else index.read(path))
     for file in subject.python_files():
         assert file.after is not None
         if file.after.tree is None:
@@ -155,23 +149,7 @@ def _is_given_elsewhere(
     ):
         return True
     assert isinstance(owner.node, ast.ClassDef)
-    return any(symbols.has_member(heir, node.attr) is not False for heir in _heirs(symbols, subject, owner.node.name))
-
-
-def _heirs(symbols: Symbols, subject: Subject, name: str) -> Iterator[Symbol]:
-    """Yield each class of the tree that inherits from one of this name, near or far."""
-    assert subject.index is not None
-    seen = {name}
-    pending = [name]
-    while pending:
-        for path, heir in subject.index.heirs(pending.pop()):
-            source = symbols.source(path)
-            found = symbols.look_up(source, heir) if source else None
-            if found and found.is_class:
-                yield found
-            if heir not in seen:
-                seen.add(heir)
-                pending.append(heir)
+    return any(symbols.has_member(heir, node.attr) is not False for heir in symbols.heirs(subject, owner.node.name))
 
 
 def _successors(symbols: Symbols, owner: Symbol, name: str) -> str:

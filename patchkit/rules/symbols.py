@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 from patchkit.model import SOURCE_PREFIX
-from patchkit.rules.subject import Source
+from patchkit.rules.subject import Source, Subject
 
 PACKAGE = "sglang"
 _ROOT = SOURCE_PREFIX.removesuffix(f"{PACKAGE}/")
@@ -121,11 +121,17 @@ class ClassMembers:
 class Symbols:
     """Looks names up in the patched tree. read: returns a file that the series does not touch."""
 
-    def __init__(self, files: Mapping[str, Source], read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, files: Mapping[str, Source | None], read: Callable[[str], bytes | None]) -> None:
         self._sources: dict[str, Source | None] = dict(files)
         self._read = read
         self._scopes: dict[int, Scope] = {}
         self._members: dict[int, ClassMembers] = {}
+
+    @classmethod
+    def of(cls, subject: Subject) -> "Symbols":
+        """Return the symbols of the patched tree. One serves all rules: parsing is what costs."""
+        assert subject.index is not None
+        return cls({path: file.after for path, file in subject.files.items()}, subject.index.read)
 
     def source(self, path: str) -> Source | None:
         """Return a file of the patched tree; None where there is none."""
@@ -237,6 +243,21 @@ class Symbols:
                 else:
                     complete = complete and last_name(base) in _PLAIN_BASES
         return found, complete
+
+    def heirs(self, subject: Subject, name: str) -> Iterator[Symbol]:
+        """Yield each class of the tree that inherits from one of this bare name, near or far."""
+        assert subject.index is not None
+        seen = {name}
+        pending = [name]
+        while pending:
+            for path, heir in subject.index.heirs(pending.pop()):
+                source = self.source(path)
+                found = self.look_up(source, heir) if source else None
+                if found and found.is_class:
+                    yield found
+                if heir not in seen:
+                    seen.add(heir)
+                    pending.append(heir)
 
     def has_member(self, symbol: Symbol, name: str) -> bool | None:
         """Return whether instances of the class have the attribute; None where its text cannot tell."""

@@ -13,9 +13,10 @@ from patchkit.lint import lint
 from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
 from patchkit.results import Verified, Verify
-from patchkit.rules import application, base, contract, guards, placement, python, single
+from patchkit.rules import application, base, contract, elsewhere, guards, placement, python, single
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths
 from patchkit.rules.subject import Lint, Subject
+from patchkit.rules.symbols import Symbols
 from patchkit.rules.text import lint_text
 from patchkit.store import (
     COMBINED,
@@ -30,7 +31,7 @@ from patchkit.store import (
 from patchkit.upstream import Access, bring_pin, bring_version, package_folder
 
 Rule = Callable[[Subject], Iterable[Finding]]
-RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find, contract.find)
+RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
 
 
 def verify_pins(root: Path, names: Sequence[str], access: Access) -> Verify:
@@ -146,6 +147,9 @@ def _verified(
     name: str, subject: Subject, patches: Sequence[NamedPatch], found: Sequence[Finding], started: float
 ) -> Verified:
     findings = [*found, *(finding for rule in RULES for finding in rule(subject))]
+    if subject.index is not None:
+        symbols = Symbols.of(subject)
+        findings += [*elsewhere.find(subject, symbols), *contract.find(subject, symbols)]
     return Verified(
         name,
         topics=tuple(named.topic for named in patches),

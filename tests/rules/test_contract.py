@@ -4,7 +4,10 @@ from textwrap import dedent
 
 import pytest
 
+from patchkit.model import Finding
 from patchkit.rules import contract
+from patchkit.rules.subject import Subject
+from patchkit.rules.symbols import Symbols
 from tests.rules.patched import patched, subject
 
 SCHEDULER = "python/sglang/srt/managers/scheduler.py"
@@ -93,11 +96,15 @@ class Scheduler(Mixin):
 """
 
 
+def find(given: Subject) -> list[Finding]:
+    return list(contract.find(given, Symbols.of(given)))
+
+
 def rules(added: str, *, imports: str = "", before: str = BEFORE) -> list[tuple[str, str]]:
     """Return (rule, what it names) for statements added to Scheduler.abort."""
     body = "".join(f"        {line}\n" for line in dedent(added).splitlines())
     after = imports + before.replace("        return self.limit\n", body + "        return self.limit\n")
-    found = contract.find(subject(patched(before, after, path=SCHEDULER), others=OTHERS))
+    found = find(subject(patched(before, after, path=SCHEDULER), others=OTHERS))
     return [(finding.rule, finding.message) for finding in found]
 
 
@@ -130,7 +137,7 @@ def test_attribute(added: str, expected: str) -> None:
 def test_moved_attribute_names_its_new_place() -> None:
     before, line = BEFORE, "        x = self.tp_rank\n"
     after = before.replace("        return self.limit\n", line + "        return self.limit\n")
-    (finding,) = contract.find(subject(patched(before, after, path=SCHEDULER), others=OTHERS))
+    (finding,) = find(subject(patched(before, after, path=SCHEDULER), others=OTHERS))
     assert (finding.line, finding.scope, finding.found) == (16, "Scheduler.abort", "there is .ps.tp_rank")
 
 
@@ -206,11 +213,11 @@ def test_upstream_callers_of_a_changed_function(signature: str, expected: list[t
         "python/sglang/srt/caller.py": "from sglang.srt.only import release_one\n\ndef f(req):\n    release_one(req)\n"
     }
     file = patched(before, before.replace("def release_one(req)", signature), path=path)
-    found = [(f.rule, f.line, f.message.partition(": ")[2]) for f in contract.find(subject(file, others=caller))]
+    found = [(f.rule, f.line, f.message.partition(": ")[2]) for f in find(subject(file, others=caller))]
     assert found == expected
 
 
 def test_upstream_lines_are_not_judged() -> None:
     before = BEFORE.replace("return self.limit", "return self.tp_rank")
     after = before.replace("    limit = 1\n", "    limit = 2\n")
-    assert list(contract.find(subject(patched(before, after, path=SCHEDULER), others=OTHERS))) == []
+    assert (find(subject(patched(before, after, path=SCHEDULER), others=OTHERS))) == []
