@@ -88,11 +88,12 @@ class TopicStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`status`: pins, topics, staleness, and the next step."""
+    """`status`: pins, topics, staleness, and the next step. topic: the one that was asked for; empty: all."""
 
     verb: ClassVar[str] = "status"
     schema: ClassVar[int] = 1
 
+    topic: str
     version: str
     latest: str
     newest_upstream: str  # empty where it was not asked or not reached

@@ -11,7 +11,7 @@ _WIDTH = 80
 
 def text(result: Status) -> str:
     """Return pins, topics x pins, and the next step; all about one topic when it is the only one."""
-    if len(result.topics) == 1:
+    if result.topic:
         return _one_topic(result.topics[0])
     newest = result.newest_upstream or "not known (the package index did not answer)"
     pins = [("pin", "files", "hunks", "upstream")]
@@ -60,6 +60,8 @@ def _one_topic(entry: TopicStatus) -> str:
 
 def releases(entry: TopicStatus) -> str:
     """Return which upstream releases have a fault of the topic."""
+    if not entry.topic.since:
+        return ""
     fixed = f"mended in {entry.topic.fixed_in}" if entry.topic.fixed_in else "not mended in any release yet"
     return f"faulty since {entry.topic.since}, {fixed}"
 

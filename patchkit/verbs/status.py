@@ -25,6 +25,7 @@ def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Stat
     newest = _newest_upstream(access)
     cached = set(kept_versions(access.objects))
     return Status(
+        topic=topic or "",
         version=_version(root),
         latest=latest,
         newest_upstream=newest,
