@@ -4,13 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test lint clean
+.PHONY: run test lint nightly clean
 
 run: $(VENV)/.ready  ## apply, verify, build and smoke the newest pin (ARGS="--engine venv" chooses the engine)
 	$(BIN)/patchkit run --verbose $(ARGS)
 
 test: $(VENV)/.ready  ## the fast tests (ARGS=--everything adds network, container and slow ones)
 	$(BIN)/python -m pytest $(ARGS)
+
+nightly: $(VENV)/.ready  ## carry to the newest release and publish it as a branch and a tag (ARGS="--push origin")
+	$(BIN)/patchkit nightly --verbose $(ARGS)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

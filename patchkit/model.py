@@ -254,3 +254,11 @@ class SmokeVerdict:
     seconds: float
     problem: str
     message: str
+
+
+class MatrixFormat(StrEnum):
+    """An engine that runs many cells of work."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    BAKE = "bake"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from patchkit.bake import BAKE, shipped_bake_text
 from patchkit.errors import ConfigError
 from patchkit.generated import generate
 from patchkit.results import Refresh
@@ -10,7 +11,7 @@ from patchkit.upstream import Access, bring_pin
 
 
 def refresh_pin(root: Path, pin: str | None, access: Access, *, check: bool = False) -> Refresh:
-    """Compose the pin's series and write sglang.patch and manifest.json where they differ.
+    """Compose the pin's series and write sglang.patch, manifest.json and the bake file where they differ.
 
     check: write nothing.
     """
@@ -23,7 +24,13 @@ def refresh_pin(root: Path, pin: str | None, access: Access, *, check: bool = Fa
     if not check:
         for file in changed:
             replace_file(folder / file, files[file])
-    return Refresh(pin=name, changed=tuple(f"patches/{name}/{file}" for file in changed), check=check)
+    told = [f"patches/{name}/{file}" for file in changed]
+    bake = shipped_bake_text(root)
+    if bake is not None and _content(root / BAKE) != bake.encode():
+        told.append(BAKE)
+        if not check:
+            replace_file(root / BAKE, bake.encode())
+    return Refresh(pin=name, changed=tuple(told), check=check)
 
 
 def _content(path: Path) -> bytes | None:
