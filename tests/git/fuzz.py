@@ -187,14 +187,19 @@ def _diff(chance: random.Random, old: Tree, new: Tree, scratch: Path) -> bytes:
     options += [option for option in ("--full-index", "--binary", "-M", "-C", "--patience") if chance.random() < 0.4]
     options += [f"--inter-hunk-context={chance.randint(0, 4)}"] if chance.random() < 0.2 else []
     options += chance.choice([[], [], [], ["--no-prefix"], ["--src-prefix=i/", "--dst-prefix=w/"]])
-    if not (scratch / "HEAD").exists():
-        run_git(["init", "-q", "--bare", "."], scratch)
-    run_git(["fast-import", "--quiet", "--force"], scratch, _stream("old", old) + _stream("new", new), GIT_DIR=".")
-    patch = run_git(["diff-tree", "-p", *options, "old", "new"], scratch, GIT_DIR=".").stdout
+    patch = diff_trees(old, new, options, scratch)
     if chance.random() < 0.2:
         head = b"From " + b"1" * 40 + b" Mon Sep 17 00:00:00 2001\nSubject: x\n\n---\n f | 2 +-\n\n"
         patch = head + patch + b"-- \n2.39.5\n\n"
     return patch
+
+
+def diff_trees(old: Tree, new: Tree, options: list[str], repository: Path) -> bytes:
+    """Return the difference between two trees as git's plumbing writes it; the repository is made when first used."""
+    if not (repository / "HEAD").exists():
+        run_git(["init", "-q", "--bare", "."], repository)
+    run_git(["fast-import", "--quiet", "--force"], repository, _stream("old", old) + _stream("new", new), GIT_DIR=".")
+    return run_git(["diff-tree", "-p", *options, "old", "new"], repository, GIT_DIR=".").stdout
 
 
 def _stream(branch: str, tree: Tree) -> bytes:

@@ -88,6 +88,7 @@ def seeds(config: pytest.Config) -> Iterator[int]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(0)  # any number of cases may be asked for
 def test_patchkit_and_git_agree(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     wrong = []
     counts: Counter[str] = Counter()
