@@ -443,6 +443,88 @@ def import_(paths: tuple[Path, ...], version: str | None, dry_run: bool) -> None
 
 
 @main.command()
+@click.argument("pin")
+@click.argument("topic")
+@click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Which hunk goes where.")
+@click.option("--write-plan", is_flag=True, help="Print a plan to edit: one line a hunk; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
+def split(pin: str, topic: str, plan: Path | None, write_plan: bool, dry_run: bool) -> None:
+    """Take TOPIC of PIN apart, by file or by a plan. Every file ends as before.
+
+    \b
+    patchkit split v0.5.16 downstream --write-plan > plan.txt
+    patchkit split v0.5.16 downstream --plan plan.txt
+    """
+    from patchkit.verbs.split import split_topic, tell_plan
+
+    if write_plan:
+        show(tell_plan(root(), pin, topic, access()))
+    show(split_topic(root(), pin, topic, access(), plan=plan, dry_run=dry_run))
+
+
+@main.command()
+@click.argument("pin")
+@click.argument("topics", nargs=-1, metavar="[TOPIC ...]")
+@click.option("--into", metavar="NAME", help="The name of the whole (the first topic's).")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
+def squash(pin: str, topics: tuple[str, ...], into: str | None, dry_run: bool) -> None:
+    """Put several TOPICs of PIN together as one; all of them where none is named. Every file ends as before."""
+    from patchkit.verbs.squash import squash_topics
+
+    show(squash_topics(root(), pin, topics, access(), into=into, dry_run=dry_run))
+
+
+@main.group(cls=Group)
+def topic() -> None:
+    """Rename, reorder, drop and fold topics of a series."""
+
+
+@topic.command()
+@click.argument("former")
+@click.argument("name")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
+def rename(former: str, name: str, dry_run: bool) -> None:
+    """Call the topic FORMER by NAME, at every pin."""
+    from patchkit.verbs.topic import rename_topic
+
+    show(rename_topic(root(), former, name, dry_run=dry_run))
+
+
+@topic.command()
+@click.argument("pin")
+@click.argument("topics", nargs=-1, required=True, metavar="TOPIC ...")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
+def reorder(pin: str, topics: tuple[str, ...], dry_run: bool) -> None:
+    """Put the series of PIN into this order. Every file ends as before, or nothing is changed."""
+    from patchkit.verbs.topic import reorder_topics
+
+    show(reorder_topics(root(), pin, topics, access(), dry_run=dry_run))
+
+
+@topic.command()
+@click.argument("pin")
+@click.argument("topic_name", metavar="TOPIC")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
+def drop(pin: str, topic_name: str, dry_run: bool) -> None:
+    """Take TOPIC out of the series of PIN; those behind it are written anew without it."""
+    from patchkit.verbs.topic import drop_topic
+
+    show(drop_topic(root(), pin, topic_name, access(), dry_run=dry_run))
+
+
+@topic.command()
+@click.argument("pin")
+@click.argument("topic_name", metavar="TOPIC")
+@click.option("--into", required=True, metavar="TOPIC", help="The topic that takes it up.")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
+def fold(pin: str, topic_name: str, into: str, dry_run: bool) -> None:
+    """Fold TOPIC of PIN into another one. Every file ends as before."""
+    from patchkit.verbs.squash import squash_topics
+
+    show(squash_topics(root(), pin, (into, topic_name), access(), into=into, dry_run=dry_run))
+
+
+@main.command()
 @click.argument("target", metavar="IMAGE|DIR")
 @click.option("--engine", type=_ENGINES, default="auto", help="As in `build`.")
 @click.option("--cyclonedx", type=click.Path(dir_okay=False, path_type=Path), help="Write a CycloneDX 1.6 document.")

@@ -278,6 +278,34 @@ def write_new_pin(root: Path, name: str, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
+def replace_pin_files(root: Path, name: str, files: Mapping[str, bytes | None]) -> list[str]:
+    """Write those of a pin's files that differ, delete those that are None, and return which.
+
+    What is needed by others is written first, and deleted last; where one fails, every former file comes back.
+    """
+    folder = pin_folder(root, name)
+    former = {file: (folder / file).read_bytes() if (folder / file).is_file() else None for file in files}
+    changed = [file for file in files if files[file] != former[file]]
+    changed.sort(key=lambda file: (files[file] is None, file in GENERATED, file == "series"))
+    done: list[str] = []
+    try:
+        for file in changed:
+            done.append(file)
+            _put(folder / file, files[file])
+    except BaseException:
+        for file in reversed(done):
+            _put(folder / file, former[file])
+        raise
+    return changed
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink(missing_ok=True)
+    else:
+        replace_file(path, content)
+
+
 def _topic(name: str, table: Mapping[str, Any]) -> Topic:
     return Topic(
         name=name,
