@@ -81,6 +81,7 @@ class ContainerEngine:
         """Build; success is exit 0 and a fresh image id (podman ends with 0 when it is killed)."""
         job = f"patchkit-{uuid.uuid4().hex[:12]}"
         before = self.external_containers()
+        replaced = self.inspect(request.tag)
         with tempfile.TemporaryDirectory(prefix="patchkit-build-") as folder:
             iid_file = Path(folder) / "iid"
             try:
@@ -93,6 +94,8 @@ class ContainerEngine:
                 raise
             image = iid_file.read_text().strip() if iid_file.is_file() else ""
         if done.status == 0 and image:
+            if replaced is not None and replaced.id != image:  # stays if it has another name or children
+                self._engine("rmi", replaced.id, timeout_s=_LOOK_S, allowed=range(256))
             return image
         self.end_build(job, before)
         text = (done.stdout + done.stderr).decode("utf-8", "replace")
@@ -160,18 +163,11 @@ class ContainerEngine:
 
     def sweep(self) -> None:
         """Remove containers whose patchkit is gone: killed with KILL, it could not do it itself."""
-        listed = self._engine(
-            "ps",
-            "-a",
-            "--filter",
-            f"label={OWNER}",
-            "--format",
-            '{{.ID}} {{.Label "' + OWNER + '"}}',
-            timeout_s=_LOOK_S,
-        )
-        for row in listed.stdout.decode().splitlines():
-            container, _, owner = row.partition(" ")
-            if is_gone(owner):
+        listed = self._engine("ps", "-aq", "--filter", f"label={OWNER}", timeout_s=_LOOK_S).stdout.decode().split()
+        for container in listed:
+            asked = f'{{{{index .Config.Labels "{OWNER}"}}}}'
+            looked = self._engine("inspect", "--format", asked, container, timeout_s=_LOOK_S, allowed=range(256))
+            if looked.ok and is_gone(looked.stdout.decode().strip()):
                 self.remove_container(container)
 
     # -- details -----------------------------------------------------------------------------------------

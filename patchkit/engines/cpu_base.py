@@ -50,7 +50,7 @@ def bring_cpu_base(engine: ContainerEngine, upstream: Upstream, access: Access) 
 
 
 def _bring_runtime_image(engine: ContainerEngine, access: Access) -> str:
-    debian = _bring_python_image(engine, access)
+    debian = bring_python_image(engine, access)
     tag = f"{engine.local_prefix}patchkit/cpu-runtime:{key(_id(engine, debian), recipe(CPU_RUNTIME), recipe(LOCK))}"
     if engine.inspect(tag) is None:
         asked = engine.run(RunRequest(debian, ("python3", "-c", _PYTHON_VERSION), timeout_s=60))
@@ -75,7 +75,7 @@ def _bring_runtime_image(engine: ContainerEngine, access: Access) -> str:
     return tag
 
 
-def _bring_python_image(engine: ContainerEngine, access: Access) -> str:
+def bring_python_image(engine: ContainerEngine, access: Access) -> str:
     """Return an image with Python and git: the user's, or a small Debian."""
     given = os.environ.get(PYTHON_IMAGE, "")
     if given:

@@ -6,6 +6,8 @@ from patchkit.engines.containers import ContainerEngine, options
 from patchkit.engines.engine import BuildRequest
 from patchkit.errors import CommandError
 
+_SERVER = "{{.Server.Version}}{{range .Server.Components}} {{.Name}}{{end}}"
+
 
 class Docker(ContainerEngine):
     """docker; BuildKit where the client has buildx, else the legacy builder."""
@@ -14,19 +16,20 @@ class Docker(ContainerEngine):
 
     def describe(self) -> str:
         """Return the daemon's version; a client alone is no engine."""
-        asked = self._engine("version", "--format", "{{.Server.Version}}", timeout_s=30, allowed=range(256))
+        asked = self._engine("version", "--format", _SERVER, timeout_s=30, allowed=range(256))
         if not asked.ok or not asked.stdout.strip():
+            told = asked.stderr.decode("utf-8", "replace").strip().splitlines()
             raise CommandError(
                 "docker is installed, but no daemon answers",
-                found=asked.stderr.decode("utf-8", "replace").strip().splitlines()[-1:][0]
-                if asked.stderr.strip()
-                else "",
+                found=told[-1] if told else "",
                 hint="start the docker daemon, or set DOCKER_HOST",
             )
         has_buildx = self._engine("buildx", "version", timeout_s=30, allowed=range(256)).ok
         self.environment["DOCKER_BUILDKIT"] = "1" if has_buildx else "0"
-        builder = "BuildKit" if has_buildx else "legacy builder"
-        return f"docker daemon {asked.stdout.decode().strip()}, {builder}"
+        version, *components = asked.stdout.decode().split()
+        if "Podman" in components:
+            return f"podman {version} behind docker's socket: runs have no network, but builds keep it"
+        return f"docker daemon {version}, {'BuildKit' if has_buildx else 'legacy builder'}"
 
     def build_command(self, request: BuildRequest, iid_file: Path, job: str) -> list[str]:
         """`docker build`; a killed client stops the build in the daemon."""

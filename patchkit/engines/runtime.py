@@ -63,6 +63,24 @@ def bring_runtime(access: Access) -> Path:
     return runtime
 
 
+def bring_pytest(access: Access) -> Path:
+    """Return a folder with our own pytest, pure Python, for images that have none."""
+    from importlib.metadata import distribution
+
+    found = [distribution(name) for name in ("pytest", "pluggy", "iniconfig", "packaging", "pygments")]
+    folder = access.cache / "pytest" / key(*(f"{dist.name} {dist.version}" for dist in found))
+    with made_once(folder) as aside:
+        if aside is not None:
+            for dist in found:
+                for file in dist.files or ():
+                    if file.suffix in (".py", ".typed", ".txt") or file.name == "METADATA":
+                        target = aside / file
+                        if ".." not in file.parts:
+                            target.parent.mkdir(parents=True, exist_ok=True)
+                            shutil.copyfile(str(dist.locate_file(file)), target)
+    return folder
+
+
 def _pip(command: list[str], cwd: Path, access: Access, **environment: str) -> None:
     """Run pip; what it says last is the error."""
     run(command, cwd=cwd, timeout_s=access.deadline_s, env=environment)

@@ -7,6 +7,7 @@ from pathlib import Path
 from patchkit.control import judge, read_cases, write_junit
 from patchkit.engines.choose import choose_engine
 from patchkit.engines.engine import Engine, Mount, RunRequest
+from patchkit.engines.runtime import bring_pytest
 from patchkit.engines.series_image import (
     LABEL,
     image_tag,
@@ -21,6 +22,16 @@ from patchkit.results import Smoke
 from patchkit.store import chosen_pin, replace_file
 from patchkit.upstream import Access
 
+# The image's own pytest, else ours; never a folder of that name in the working directory.
+_PYTEST = """
+import importlib.util, sys
+ours = sys.argv.pop(1)
+sys.path[:] = [entry for entry in sys.path if entry]
+if importlib.util.find_spec("pytest") is None:
+    sys.path.append(ours)
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
 _KILLED = 137
 _COLLECTED_NOTHING = 5
 
@@ -96,7 +107,11 @@ class _Session:
                     image,
                     self._command(),
                     timeout_s=self.access.deadline_s,
-                    mounts=(Mount(tests, "/smoke"), Mount(out, "/out", writable=True)),
+                    mounts=(
+                        Mount(tests, "/smoke"),
+                        Mount(bring_pytest(self.access), "/patchkit-pytest"),
+                        Mount(out, "/out", writable=True),
+                    ),
                     environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # an image's own plugins play no part
                     keep=self.keep,
                 )
@@ -115,8 +130,9 @@ class _Session:
         raise SmokeError(f"smoke {title} ended with status {ran.status} before a result", where=where, found=tail)
 
     def _command(self) -> tuple[str, ...]:
+        tests = f"/smoke/{self.topic}" if self.topic else "/smoke"
         return (
-            "python3", "-m", "pytest", f"/smoke/{self.topic}" if self.topic else "/smoke", "--rootdir=/smoke",
+            "python3", "-c", _PYTEST, "/patchkit-pytest", tests, "--rootdir=/smoke",
             "--junitxml=/out/junit.xml", "-q", "--tb=short", "-p", "no:cacheprovider",
         )  # fmt: skip
 

@@ -1,0 +1,131 @@
+"""Engines, a small Debian with Python, and on it a small sglang laid out as in the field."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from patchkit.engines.containers import ContainerEngine
+from patchkit.engines.cpu_base import bring_python_image
+from patchkit.engines.docker import Docker
+from patchkit.engines.engine import BuildRequest
+from patchkit.engines.podman import Podman, own_settings
+from patchkit.upstream import Access
+from tests.small_store import UPSTREAM, VERSION, write_store
+
+# Read before HOME is sealed: the settings of docker/setup-podman.sh lie below it.
+SETTINGS = {} if "CONTAINERS_CONF" in os.environ else own_settings()
+DOCKERFILE = f"""\
+ARG BASE_IMAGE
+FROM ${{BASE_IMAGE}}
+COPY python /sgl-workspace/sglang/python
+RUN echo /sgl-workspace/sglang/python > /usr/lib/python3/dist-packages/sglang.pth \\
+ && mkdir /usr/lib/python3/dist-packages/sglang-{VERSION}.dist-info
+"""
+
+
+@pytest.fixture(autouse=True)
+def settings(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def podman() -> Podman:
+    engine = Podman()
+    engine.environment.update(SETTINGS)
+    engine.prove()
+    return engine
+
+
+@pytest.fixture(scope="session")
+def socket(podman: Podman) -> Iterator[str]:
+    """Podman's socket, which docker's command line takes for a daemon."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"unix://{folder}/podman.sock"
+        command = ["podman", "system", "service", "--time=0", address]
+        service = subprocess.Popen(command, env={**os.environ, **SETTINGS}, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while not Path(folder, "podman.sock").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield address
+        service.terminate()
+        service.wait(timeout=20)
+
+
+@pytest.fixture(params=["podman", "docker"])
+def engine(request: pytest.FixtureRequest, podman: Podman, monkeypatch: pytest.MonkeyPatch) -> ContainerEngine:
+    """Each container engine; docker against podman's socket."""
+    if request.param == "podman":
+        return podman
+    monkeypatch.setenv("DOCKER_HOST", request.getfixturevalue("socket"))
+    docker = Docker()
+    docker.describe()
+    return docker
+
+
+@pytest.fixture(scope="session")
+def python_image(podman: Podman, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return bring_python_image(podman, Access(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def small_base(podman: Podman, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An image with the small upstream installed as lmsysorg/sglang has it."""
+    context = tmp_path_factory.mktemp("base")
+    for path, text in UPSTREAM.items():
+        (context / path).parent.mkdir(parents=True, exist_ok=True)
+        (context / path).write_text(text)
+    (context / "Dockerfile").write_text(DOCKERFILE)
+    tag = "localhost/patchkit-test/base:pin"
+    podman.build(BuildRequest(python_image, context, tag, timeout_s=300))
+    return tag
+
+
+@pytest.fixture(scope="session")
+def store_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("store")
+    write_store(folder / "root", folder / "cache")
+    return folder / "root", folder / "cache"
+
+
+@pytest.fixture
+def root(store_once: tuple[Path, Path]) -> Path:
+    return store_once[0]
+
+
+@pytest.fixture
+def access(store_once: tuple[Path, Path]) -> Access:
+    return Access(store_once[1], offline=True, deadline_s=300)
+
+
+Spawn = Callable[[str], "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Start Python with some lines that use podman; it ends with the test."""
+    children = []
+    start = "import signal\ndef stop(*_): raise KeyboardInterrupt\nsignal.signal(signal.SIGTERM, stop)\n"
+    imports = (
+        "from pathlib import Path\nfrom patchkit.engines.podman import Podman\nfrom patchkit.engines.engine import *\n"
+    )
+
+    def spawn(lines: str) -> "subprocess.Popen[bytes]":
+        root = str(Path(__file__).parents[2])
+        env = {**os.environ, "PYTHONPATH": root}
+        child = subprocess.Popen([sys.executable, "-c", start + imports + lines], env=env, stderr=subprocess.DEVNULL)
+        children.append(child)
+        return child
+
+    yield spawn
+    for child in children:
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+        child.wait(timeout=20)

@@ -1,0 +1,100 @@
+"""build, smoke and inimage.py in real images of a small upstream."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from patchkit.engines.containers import ContainerEngine
+from patchkit.engines.engine import BuildRequest, RunRequest
+from patchkit.engines.podman import Podman
+from patchkit.errors import ConfigError, VerifyError
+from patchkit.results import BuiltImage
+from patchkit.upstream import Access
+from patchkit.verbs.build import build_images
+from patchkit.verbs.smoke import run_smoke
+from tests.small_store import ABORT, PIN
+
+pytestmark = pytest.mark.container
+INSTALLED = f"/sgl-workspace/sglang/{ABORT}"
+VERIFY = ("python3", "/opt/patchkit/inimage.py", "verify")
+
+
+@pytest.fixture
+def image(engine: ContainerEngine, root: Path, access: Access, small_base: str) -> BuiltImage:
+    return build_images(root, [], access, engine=engine.name, base=small_base).images[0]
+
+
+def derive(podman: Podman, image: str, folder: Path, *steps: str) -> str:
+    (folder / "Dockerfile").write_text("\n".join(["ARG BASE_IMAGE", "FROM ${BASE_IMAGE}", *steps, ""]))
+    return podman.build(BuildRequest(image, folder, "localhost/patchkit-test/derived:1", timeout_s=120))
+
+
+def test_an_image_answers_for_itself(engine: ContainerEngine, image: BuiltImage, root: Path) -> None:
+    facts = engine.inspect(image.image)
+    assert facts is not None
+    manifest = (root / "patches" / PIN / "manifest.json").read_bytes()
+    expected = {
+        "io.patchkit.pin": PIN,
+        "io.patchkit.topics": "abort-guards,timeouts",
+        "io.patchkit.series.sha256": json.loads(manifest)["series"]["sha256"],
+        "org.opencontainers.image.version": "nightly-dev-20260101a",
+        "org.opencontainers.image.base.name": image.base,
+        "org.opencontainers.image.base.digest": image.base_id,
+    }
+    assert {key: facts.labels.get(key) for key in expected} == expected
+    assert engine.run(RunRequest(image.image, VERIFY, timeout_s=60)).status == 0
+    record = engine.run(RunRequest(image.image, ("cat", "/etc/patchkit/manifest.json"), timeout_s=60))
+    assert record.stdout == manifest
+
+
+def test_smoke_control(engine: ContainerEngine, image: BuiltImage, root: Path, access: Access) -> None:
+    result = run_smoke(root, None, access, engine=engine.name, control=True)
+    assert [(test.without, test.with_series) for test in result.tests] == [
+        ("fault", "ok"),
+        ("ok", "ok"),
+        ("fault", "ok"),
+    ]
+    assert result.image == image.image
+
+
+def test_one_changed_byte_is_found(podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path) -> None:
+    image = build_images(root, [], access, engine="podman", base=small_base).images[0].image
+    changed = derive(podman, image, tmp_path, f"RUN sed -i s/gone/gonE/ {INSTALLED}")
+    ran = podman.run(RunRequest(changed, VERIFY, timeout_s=60))
+    assert ran.status == 4
+    assert INSTALLED in ran.stderr.decode()
+    with pytest.raises(VerifyError):
+        run_smoke(root, None, access, engine="podman", image=changed)
+
+
+def test_stale_byte_code_is_found(podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path) -> None:
+    image = build_images(root, [], access, engine="podman", base=small_base).images[0].image
+    old = (
+        f"import py_compile; p = '{INSTALLED}'; t = open(p).read(); open(p, 'w').write(t.replace('gone', 'done')); "
+        "py_compile.compile(p, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH); open(p, 'w').write(t)"
+    )
+    changed = derive(podman, image, tmp_path, f'RUN python3 -c "{old}"')
+    ran = podman.run(RunRequest(changed, VERIFY, timeout_s=60))
+    assert ran.status == 4
+    assert "stale byte code" in ran.stderr.decode()
+
+
+def test_a_base_of_another_release_is_refused_before_a_layer_is_written(
+    podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path
+) -> None:
+    version = "/sgl-workspace/sglang/python/sglang/version.py"
+    steps = f"RUN sed -i s/0.5.12.post1/0.5.13/ {version} && echo >> {INSTALLED}"
+    other = derive(podman, small_base, tmp_path, steps)
+    tag = "localhost/patchkit-test/wrong:1"
+    with pytest.raises(ConfigError) as caught:
+        build_images(root, [], access, engine="podman", base=other, tag=tag)
+    assert "is not v0.5.12.post1" in caught.value.what
+    assert "v0.5.13" in caught.value.what
+    assert podman.inspect(tag) is None
+
+
+def test_a_base_with_the_series_is_refused(podman: Podman, root: Path, access: Access, small_base: str) -> None:
+    image = build_images(root, [], access, engine="podman", base=small_base).images[0].image
+    with pytest.raises(ConfigError, match="carries this series already"):
+        build_images(root, [], access, engine="podman", base=image, tag="localhost/patchkit-test/twice:1")
