@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import PatchError
 from patchkit.hunks import ChangeKind, FilePatch, Hunk, LineKind, Patch
-from patchkit.patchtext import read_patch
+from patchkit.patchtext import count_by_unidiff, read_patch
 
 if TYPE_CHECKING:
     from patchkit.model import Finding
@@ -40,7 +40,37 @@ def lint_text(raw: bytes, *, name: str = "") -> "tuple[Patch | None, tuple[Findi
         patch = read_patch(raw, name=name)
     except PatchError as error:
         return None, (finding_of_error(error),)
-    return patch, find_in_text(patch, name=name)
+    return patch, (*find_in_text(patch, name=name), *find_second_readings(patch, raw, name=name))
+
+
+def find_second_readings(patch: Patch, raw: bytes, *, name: str = "") -> "tuple[Finding, ...]":
+    """Return where unidiff reads another number of lines than git; quoted names and binary sections aside."""
+    from patchkit.model import Finding, Severity
+
+    counted = count_by_unidiff(raw)
+    findings = []
+    for section in patch.files:
+        ours = (sum(len(hunk.added) for hunk in section.hunks), sum(len(hunk.removed) for hunk in section.hunks))
+        theirs = (counted or {}).get(section.path)
+        if not section.hunks or theirs == ours or not section.path.isascii() or '"' in section.path:
+            continue
+        findings.append(
+            Finding(
+                "PK132",
+                Severity.WARNING,
+                f"{section.path}: unidiff reads the patch otherwise than git",
+                path=section.path,
+                patch_file=name,
+                patch_line=section.patch_line,
+                found=f"unidiff: {_counts(theirs)}; git: {_counts(ours)}",
+                hint="make the patch again with `git diff`",
+            )
+        )
+    return tuple(findings)
+
+
+def _counts(lines: tuple[int, int] | None) -> str:
+    return "not in it" if lines is None else f"{lines[0]} added, {lines[1]} removed"
 
 
 def find_in_text(patch: Patch, *, name: str = "") -> "tuple[Finding, ...]":
