@@ -1,46 +1,26 @@
 """Carry a patch from an old upstream to a new one: each hunk through the stages, each result judged."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from patchkit.carry import conflicts
+from patchkit.carry.cases import Case, read_cases
 from patchkit.carry.compose import compose, marked_text, overlaps
-from patchkit.carry.edits import line_text, read_edits
+from patchkit.carry.decisions import decide
+from patchkit.carry.follow import Library, homes
+from patchkit.carry.judge import judge
 from patchkit.carry.merge import merge_edit
-from patchkit.carry.nouns import (
-    Action,
-    Carried,
-    Cause,
-    Conflict,
-    Decision,
-    Edit,
-    Lines,
-    Outcome,
-    Piece,
-    Source,
-    Stage,
-    Tree,
-    join,
-)
+from patchkit.carry.needless import drop_needless
+from patchkit.carry.neighbours import carry_beside
+from patchkit.carry.nouns import Action, Carried, Cause, Conflict, Edit, Outcome, Piece, Source, Stage, Tree, join
 from patchkit.carry.scene import Scene
 from patchkit.carry.upstreamed import ask_upstream
-from patchkit.model import ChangeKind, FilePatch
+from patchkit.model import FilePatch
 
 NAMES = ("new upstream", "old upstream", "patch")
 
 StageRule = Callable[[Edit, Scene], Outcome | None]
-STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit)
-
-
-@dataclass
-class _Case:
-    """One section of the patch on its way. outcomes: one an edit, in the section's order."""
-
-    section: FilePatch
-    scene: Scene | None
-    outcomes: list[Outcome]
-    spans: list[conflicts.Span]
-    deleted: bool = False
+STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit, carry_beside)
 
 
 def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree) -> Carried:
@@ -48,182 +28,142 @@ def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree) -> Carried:
 
     Raises: ConflictError where the patch does not fit the old upstream.
     """
-    cases = [_carry_section(section, old, new) for section in sections]
-    pieces: dict[str, list[Piece]] = {}
+    library = Library(new)
+    cases = read_cases(sections, old, new)
     for case in cases:
-        for outcome in case.outcomes:
-            if outcome.action is not Action.UNRESOLVED:
-                for piece in outcome.pieces:
-                    pieces.setdefault(piece.path, []).append(piece)
-    marks: dict[str, list[Piece]] = {}
+        if not case.outcomes:
+            case.outcomes = [_carry_edit(edit, case, library) for edit in case.edits]
+    drop_needless(cases)
+    _part_overlaps(cases)
+    judge(cases, library)
     for case in cases:
-        marks.setdefault(case.section.path, []).extend(_marks(case))
-    clean: dict[str, bytes | None] = {case.section.path: None for case in cases if case.deleted}
-    files = dict(clean)
-    for path in sorted(set(pieces) | {path for path, found in marks.items() if found}):
-        data = new.read(path)
-        lines = Source(data).lines if data is not None else ()
-        carried = pieces.get(path, [])
-        assert not overlaps(carried), path
-        clean[path] = join(compose(lines, carried))
-        files[path] = join(compose(lines, [*carried, *marks.get(path, [])]))
-    decisions = tuple(decision for case in cases for decision in _decisions(case))
-    return Carried(
-        files=files,
-        clean={path: text for path, text in clean.items() if text != new.read(path)},
-        decisions=decisions,
-        conflicts=tuple(_conflicts(cases)),
-        marked=frozenset(path for path, found in marks.items() if found),
-    )
+        if case.scene is not None and not case.new_missing:
+            case.outcomes, case.spans = conflicts.settle_spans(case.outcomes, case.scene)
+    return _written(cases, new)
 
 
-def _carry_section(section: FilePatch, old: Tree, new: Tree) -> _Case:
-    base, ours = old.read(section.old_path), new.read(section.path)
-    if section.kind is ChangeKind.CREATE:
-        return _create(section, ours)
-    if base is None:
-        return _whole(section, Cause.FILE_GONE, "the old upstream has no such file")
-    if section.binary:
-        return _whole(section, Cause.BINARY, "a binary change is not merged")
-    if section.kind is ChangeKind.DELETE:
-        return _delete(section, base, ours)
-    if ours is None:
-        return _whole(section, Cause.FILE_GONE, "the new upstream has no such file")
-    old_text = Source(base)
-    edits, theirs = read_edits(section.hunks, old_text.lines)
-    scene = Scene(section.path, old_text, Source(join(theirs)), Source(ours))
-    outcomes = [_carry_edit(edit, scene) for edit in edits]
-    outcomes, spans = conflicts.settle_spans(_without_overlaps(outcomes), scene)
-    return _Case(section, scene, outcomes, spans)
-
-
-def _carry_edit(edit: Edit, scene: Scene) -> Outcome:
-    """Return the first stage's answer."""
+def _carry_edit(edit: Edit, case: Case, library: Library) -> Outcome:
+    """Return the first stage's answer, in the edit's own file and then wherever its scope went."""
+    scene = case.scene
+    assert scene is not None
     if scene.base.data == scene.new.data:
         carried = merge_edit(edit, scene)
         assert carried is not None
         return carried
+    if not case.new_missing:
+        outcome = _first_answer(edit, scene)
+        if outcome is not None:
+            return outcome
+    found = homes(edit, scene, library)
+    if len(found) == 1:
+        outcome = _first_answer(edit, found[0])
+        if outcome is not None:
+            return _followed(outcome, case, found[0])
+    if case.new_missing:
+        return conflicts.unresolved(edit, Cause.FILE_GONE, "the new upstream has no such file", *_went_to(found))
+    if not scene.has_scope(scene.scope_of(edit)):
+        return conflicts.unresolved(
+            edit, Cause.GONE, f"upstream no longer has {scene.scope_of(edit)} here", *_went_to(found)
+        )
+    return conflicts.unresolved(edit, Cause.OVERLAP, "upstream changed the same lines")
+
+
+def _first_answer(edit: Edit, scene: Scene) -> Outcome | None:
     for stage in STAGES:
         outcome = stage(edit, scene)
         if outcome is not None:
             return outcome
-    return conflicts.unresolved(edit, Cause.OVERLAP, "upstream changed the same lines")
+    return None
 
 
-def _without_overlaps(outcomes: list[Outcome]) -> list[Outcome]:
-    """Return the outcomes with those unresolved that want the same lines as another."""
-    placed = [piece for outcome in outcomes for piece in outcome.pieces]
-    twice = {piece for pair in overlaps(placed) for piece in pair}
-    return [
-        conflicts.unresolved(outcome.edit, Cause.OVERLAP, "two edits want the same lines")
-        if any(piece in twice for piece in outcome.pieces)
-        else outcome
-        for outcome in outcomes
-    ]
+def _followed(outcome: Outcome, case: Case, home: Scene) -> Outcome:
+    assert home.region is not None
+    where = f"{home.region.scope} is now {home.path}:{home.region.new_lo + 1} {home.region.new_scope}"
+    action = outcome.action
+    if action is Action.CARRIED and home.path != case.path:
+        action = Action.MOVED
+    stage = outcome.stage if outcome.action is Action.DROPPED else Stage.FOLLOW
+    return replace(outcome, action=action, stage=stage, evidence=(where, *outcome.evidence))
 
 
-def _create(section: FilePatch, ours: bytes | None) -> _Case:
-    """A file that the patch brings: new, or one that upstream now brings too."""
-    lines = tuple(line_text(line) for hunk in section.hunks for line in hunk.lines)
-    ends_open = section.hunks and not section.hunks[-1].lines[-1].text.endswith(b"\n")
-    text: Lines = lines if ends_open else (*lines, "")
-    edit = Edit(1 if section.hunks else 0, 0, 0, text, 0)
-    if ours is None:
-        piece = Piece(section.path, 0, 0, text)
-        return _Case(
-            section, None, [Outcome(edit, Action.CARRIED, Stage.MERGE, ("upstream has no such file",), (piece,))], []
-        )
-    if ours == join(text):
-        same = Outcome(edit, Action.DROPPED, Stage.UPSTREAMED, ("upstream has the same file",), cause=Cause.UPSTREAMED)
-        return _Case(section, None, [same], [])
-    return _whole(section, Cause.BOTH_ADD, "upstream now has a file of this name, with other text")
+def _went_to(found: Sequence[Scene]) -> list[str]:
+    return [f"candidate: {one.path}:{one.region.new_lo + 1} {one.region.new_scope}" for one in found if one.region]
 
 
-def _delete(section: FilePatch, base: bytes, ours: bytes | None) -> _Case:
-    edit = Edit(1 if section.hunks else 0, 0, 0, (), 0)
-    if ours is None:
-        gone = Outcome(
-            edit, Action.DROPPED, Stage.UPSTREAMED, ("upstream deleted the file too",), cause=Cause.UPSTREAMED
-        )
-        return _Case(section, None, [gone], [])
-    if ours != base:
-        return _whole(section, Cause.DELETE_MODIFY, "the patch deletes the file, upstream changed it")
-    return _Case(
-        section, None, [Outcome(edit, Action.CARRIED, Stage.UNCHANGED, ("upstream left it alone",))], [], deleted=True
+def _part_overlaps(cases: Sequence[Case]) -> None:
+    """Make unresolved what wants the same lines as another edit."""
+    placed: dict[str, list[Piece]] = {}
+    for case in cases:
+        for outcome in case.outcomes:
+            for piece in outcome.pieces:
+                placed.setdefault(piece.path, []).append(piece)
+    twice = {piece for pieces in placed.values() for pair in overlaps(pieces) for piece in pair}
+    for case in cases:
+        case.outcomes = [
+            conflicts.unresolved(outcome.edit, Cause.OVERLAP, "two edits want the same lines")
+            if any(piece in twice for piece in outcome.pieces)
+            else outcome
+            for outcome in case.outcomes
+        ]
+
+
+def _written(cases: Sequence[Case], new: Tree) -> Carried:
+    """Return the outcome with every file's text."""
+    pieces: dict[str, list[Piece]] = {}
+    marks: dict[str, list[Piece]] = {}
+    for case in cases:
+        for outcome in case.outcomes:
+            for piece in outcome.pieces:
+                pieces.setdefault(piece.path, []).append(piece)
+        for mark in _marks(case):
+            marks.setdefault(mark.path, []).append(mark)
+    clean: dict[str, bytes | None] = {case.path: None for case in cases if case.deleted}
+    files = dict(clean)
+    for path in sorted(set(pieces) | set(marks)):
+        data = new.read(path)
+        lines = Source(data).lines if data is not None else ()
+        carried = pieces.get(path, [])
+        clean[path] = join(compose(lines, carried))
+        files[path] = join(compose(lines, [*carried, *marks.get(path, [])]))
+    return Carried(
+        files=files,
+        clean={path: text for path, text in clean.items() if text != new.read(path)},
+        decisions=tuple(decision for case in cases for decision in decide(case)),
+        conflicts=tuple(_conflicts(cases)),
+        marked=frozenset(marks),
     )
 
 
-def _whole(section: FilePatch, cause: Cause, evidence: str) -> _Case:
-    """Return a section of which no hunk could be carried, for a reason that holds for the file."""
-    numbers = [hunk.number for hunk in section.hunks] or [0]
-    outcomes = [conflicts.unresolved(Edit(number, 0, 0, (), 0), cause, evidence) for number in numbers]
-    return _Case(section, None, outcomes, [])
-
-
-def _marks(case: _Case) -> Iterable[Piece]:
+def _marks(case: Case) -> Iterable[Piece]:
     if case.scene is None:
         return
-    edits = [outcome.edit for outcome in case.outcomes]
     for span in case.spans:
-        shown = conflicts.marked(span, edits, case.scene)
-        yield conflicts.marked_piece(span, marked_text(case.scene.new.lines, shown, NAMES), case.scene.path)
+        shown = conflicts.marked(span, case.edits, case.scene)
+        yield conflicts.marked_piece(span, marked_text(case.scene.new.lines, shown, NAMES), case.path)
 
 
-def _conflicts(cases: Iterable[_Case]) -> Iterable[Conflict]:
+def _conflicts(cases: Iterable[Case]) -> Iterable[Conflict]:
     for case in cases:
-        if case.scene is None:
-            continue
-        edits = [outcome.edit for outcome in case.outcomes]
         for outcome in case.outcomes:
-            if outcome.action is not Action.UNRESOLVED:
-                continue
-            for span in case.spans:
-                if span.lo <= outcome.edit.lo and outcome.edit.hi <= span.hi:
-                    shown = conflicts.marked(span, edits, case.scene)
-                    yield Conflict(
-                        path=case.section.path,
-                        hunk=outcome.edit.hunk,
-                        cause=outcome.cause,
-                        scope=case.scene.scope_of(outcome.edit),
-                        base="\n".join(shown.base),
-                        ours="\n".join(case.scene.new.lines[span.new_lo : span.new_hi]),
-                        theirs="\n".join(shown.theirs),
-                        line=span.new_lo + 1,
-                    )
-                    break
+            if outcome.action is Action.UNRESOLVED and case.scene is not None:
+                yield _conflict(outcome, case, case.scene)
 
 
-def _decisions(case: _Case) -> Iterable[Decision]:
-    """Yield one decision a hunk, out of its edits' outcomes."""
-    by_hunk: dict[int, list[Outcome]] = {}
-    for outcome in case.outcomes:
-        by_hunk.setdefault(outcome.edit.hunk, []).append(outcome)
-    for number, outcomes in by_hunk.items():
-        yield _decision(case, number, outcomes)
-
-
-def _decision(case: _Case, number: int, outcomes: Sequence[Outcome]) -> Decision:
-    actions = {outcome.action for outcome in outcomes}
-    if Action.UNRESOLVED in actions:
-        action = Action.UNRESOLVED
-    elif actions == {Action.DROPPED}:
-        action = Action.DROPPED
-    elif Action.DROPPED in actions:
-        action = Action.SHRUNK
-    else:
-        action = Action.MOVED if Action.MOVED in actions else Action.CARRIED
-    order = list(Stage)
-    telling = [outcome for outcome in outcomes if outcome.action is Action.UNRESOLVED] or list(outcomes)
-    last = max(telling, key=lambda outcome: order.index(outcome.stage))
-    targets = {piece.path for outcome in outcomes for piece in outcome.pieces} or {case.section.path}
-    return Decision(
-        path=case.section.path,
-        hunk=number,
-        action=action,
-        stage=last.stage,
-        to=max(targets),
-        suspect=any(outcome.suspect for outcome in outcomes),
-        cause=last.cause,
-        evidence=tuple(dict.fromkeys(line for outcome in outcomes for line in outcome.evidence)),
-        scope=case.scene.scope_of(outcomes[0].edit) if case.scene else "",
+def _conflict(outcome: Outcome, case: Case, scene: Scene) -> Conflict:
+    edit = outcome.edit
+    span = next((one for one in case.spans if one.lo <= edit.lo and edit.hi <= one.hi), None)
+    base, ours, theirs = scene.base.lines[edit.lo : edit.hi], (), edit.new
+    if span is not None:
+        shown = conflicts.marked(span, case.edits, scene)
+        base, ours, theirs = shown.base, scene.new.lines[span.new_lo : span.new_hi], shown.theirs
+    return Conflict(
+        path=case.path,
+        hunk=edit.hunk,
+        cause=outcome.cause,
+        scope=scene.scope_of(edit),
+        base="\n".join(base),
+        ours="\n".join(ours),
+        theirs="\n".join(theirs),
+        line=span.new_lo + 1 if span else 0,
+        candidates=tuple(line for line in outcome.evidence if line.startswith("candidate: ")),
     )

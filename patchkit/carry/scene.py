@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from patchkit.carry.align import Alignment, align
 from patchkit.carry.nouns import Edit, Lines, Source
+from patchkit.carry.vocabulary import Vocabulary
 from patchkit.scopes import MODULE
 
 _SPACE = re.compile(r"\s+")
@@ -29,19 +30,52 @@ def telling(lines: Iterable[str]) -> list[str]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One definition of the old base and the one of the new text that it became: lines [lo:hi] of each."""
+
+    scope: str
+    lo: int
+    hi: int
+    new_scope: str
+    new_lo: int
+    new_hi: int
+
+
 @dataclass
 class Scene:
-    """The old base, the patched text, and the new upstream text at `path` (which may be another file)."""
+    """The old base, the patched text, and the new upstream text at `path` (which may be another file).
+
+    region: when set, only these two definitions are compared, wherever they stand.
+    """
 
     path: str
     base: Source
     theirs: Source
     new: Source
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    region: Region | None = None
 
     @cached_property
     def alignment(self) -> Alignment:
         """Where each old base line is in the new text."""
-        return align(self.base.lines, self.new.lines)
+        if self.region is None:
+            return align(self.base.lines, self.new.lines)
+        part = self.region
+        inner = align(self.base.lines[part.lo : part.hi], self.new.lines[part.new_lo : part.new_hi])
+        to_new = [-1] * len(self.base.lines)
+        for at, there in enumerate(inner.to_new, part.lo):
+            to_new[at] = there + part.new_lo if there >= 0 else -1
+        return Alignment(tuple(to_new), len(self.new.lines))
+
+    def is_same_scope(self, was: str, now: str) -> bool:
+        """Whether a scope of the old side is this one of the new side; numbers that tell siblings apart don't count."""
+        was, now = _bare(was), _bare(now)
+        if self.region is not None:
+            old, new = _bare(self.region.scope), _bare(self.region.new_scope)
+            if was == old or was.startswith(old + "."):
+                was = new + was[len(old) :]
+        return was == now
 
     @cached_property
     def introduced(self) -> dict[str, tuple[int, int]]:
@@ -94,3 +128,8 @@ class Scene:
 def text_between(lines: Lines, lo: int, hi: int) -> str:
     """Return lines [lo:hi] as one text."""
     return "\n".join(lines[lo:hi])
+
+
+def _bare(name: str) -> str:
+    """Return a scope name without the numbers that tell siblings of one name apart."""
+    return ".".join(part.partition("#")[0] for part in name.split("."))

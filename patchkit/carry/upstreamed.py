@@ -5,8 +5,12 @@ from collections import Counter
 
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
 from patchkit.carry.scene import Scene, telling
+from patchkit.carry.vocabulary import words
 
 SURE_LENGTH = 24  # a shorter text may stand there for another reason
+
+FEATURE_NAMES = 4  # fewer names of one feature may have landed by chance
+FEATURE_SHARE = 0.75
 
 _KEY = re.compile(
     r"""(?P<definition>(?:async\ )?def\ \w+|class\ \w+)"""
@@ -18,9 +22,11 @@ _KEY = re.compile(
 
 def ask_upstream(edit: Edit, scene: Scene) -> Outcome | None:
     """Return a drop where upstream has the edit, verbatim or in another form; None where nothing says so."""
-    return (
-        _same_change(edit, scene) or _verbatim(edit, scene) or _same_definition(edit, scene) or _same_key(edit, scene)
-    )
+    for rule in (_same_change, _verbatim, _same_definition, _landed_names, _same_key):
+        outcome = rule(edit, scene)
+        if outcome is not None:
+            return outcome
+    return None
 
 
 def _drop(edit: Edit, evidence: str, *, suspect: bool = False) -> Outcome:
@@ -70,6 +76,23 @@ def _same_definition(edit: Edit, scene: Scene) -> Outcome | None:
     if rest:
         return None
     return _drop(edit, f"upstream newly defines {', '.join(sorted(outer))} in {scene.path}")
+
+
+def _landed_names(edit: Edit, scene: Scene) -> Outcome | None:
+    """Every name that the edit brings is one that upstream newly has: in this scope, or with the whole feature."""
+    names = scene.vocabulary.names_in(edit.new)
+    if not names or not names <= scene.vocabulary.landed:
+        return None
+    scope = scene.scope_of(edit)
+    shown = ", ".join(sorted(names)[:4])
+    if scene.has_scope(scope):
+        fresh = words(scene.lines_in(scene.new, scope)) - words(scene.lines_in(scene.base, scope))
+        if names <= fresh:
+            return _drop(edit, f"upstream newly has {shown} in {scope} of {scene.path}")
+    landed, whole = scene.vocabulary.feature(names)
+    if len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
+        return _drop(edit, f"upstream has the feature: {shown} and {len(landed)} of its {len(whole)} names")
+    return None
 
 
 def _same_key(edit: Edit, scene: Scene) -> Outcome | None:

@@ -1,0 +1,84 @@
+"""The names that a patch brings into its files, who defines and who reads them, and which of them upstream now has.
+
+A long new name that both the patch and the new upstream bring is no coincidence: upstream landed the feature.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from patchkit.carry.nouns import Edit
+
+_WORD = re.compile(r"[A-Za-z_]\w+")
+_DEFINES = re.compile(
+    r"""\b(?:def|class)\s+(\w+)"""
+    r"""|(?:^|[(,]\s*)(?:\w+\.)*(\w+)\s*(?::\s*[^=(){}]+)?=(?!=)"""  # assignment, argument, parameter, field
+    r"""|^\s*(\w+):\s"""  # annotated field or parameter, on its own line
+    r"""|"--([\w-]+)\""""
+    r"""|^\s*"(\w+)":"""  # key of a dictionary
+)
+_LEAST_LENGTH = 6
+
+
+def words(lines: Iterable[str]) -> frozenset[str]:
+    """Return the identifiers of some lines, in code, strings and comments alike."""
+    return frozenset(word for line in lines for word in _WORD.findall(line))
+
+
+def defined_names(lines: Iterable[str]) -> frozenset[str]:
+    """Return the names that some lines define or set, flags with underscores."""
+    return frozenset(
+        name.replace("-", "_")
+        for line in lines
+        if not line.lstrip().startswith(("#", "from ", "import "))
+        for match in _DEFINES.findall(line)
+        for name in match
+        if name
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """brought: the names that the patch brings into its files. landed: those that upstream newly has there too."""
+
+    brought: frozenset[str] = frozenset()
+    landed: frozenset[str] = frozenset()
+    by_hunk: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
+
+    def names_in(self, lines: Iterable[str]) -> frozenset[str]:
+        """Return the brought names that occur in some lines."""
+        return words(lines) & self.brought
+
+
+    def feature(self, names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the landed and all names of the features that some names belong to.
+
+        Names that one hunk uses together belong to one feature, and so on from hunk to hunk.
+        """
+        whole, grown = names, True
+        while grown:
+            reached = whole.union(*(used for used in self.by_hunk.values() if used & whole))
+            grown, whole = reached != whole, reached
+        return whole & self.landed, whole
+
+
+def read_vocabulary(
+    edits: Mapping[str, Sequence[Edit]], old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]
+) -> Vocabulary:
+    """Return the vocabulary of a patch, given each touched file's edits, old base lines and new upstream lines."""
+    known = words(line for lines in old.values() for line in lines)
+    added = {path: [line for edit in found for line in edit.new] for path, found in edits.items()}
+    brought = frozenset(
+        name for lines in added.values() for name in defined_names(lines) if name not in known and _is_telling(name)
+    )
+    upstream = words(line for lines in new.values() for line in lines)
+    by_hunk: dict[tuple[str, int], frozenset[str]] = {}
+    for path, found in edits.items():
+        for edit in found:
+            key = (path, edit.hunk)
+            by_hunk[key] = by_hunk.get(key, frozenset()) | (words(edit.new) & brought)
+    return Vocabulary(brought, brought & upstream, by_hunk)
+
+
+def _is_telling(name: str) -> bool:
+    return len(name) >= _LEAST_LENGTH and ("_" in name.strip("_") or not name.islower())
