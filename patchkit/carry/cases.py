@@ -1,6 +1,6 @@
 """The sections of a patch on their way: each file's texts, its edits and what became of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from patchkit.carry.conflicts import Span, unresolved
@@ -97,13 +97,10 @@ def _whole(section: FilePatch, cause: Cause, evidence: str) -> Case:
 
 
 def _vocabulary(cases: Sequence[Case], new: Tree) -> Vocabulary:
-    old_lines: dict[str, Lines] = {}
-    new_lines: dict[str, Lines] = {}
-    edits: Mapping[str, Sequence[Edit]] = {case.path: case.edits for case in cases}
-    for case in cases:
-        if case.scene is not None:
-            old_lines[case.path], new_lines[case.path] = case.scene.base.lines, case.scene.new.lines
-        elif case.section.kind is ChangeKind.CREATE:
-            ours = new.read(case.path)
-            new_lines[case.path] = Source(ours).lines if ours is not None else ()
-    return read_vocabulary(edits, old_lines, new_lines)
+    scenes = [case.scene for case in cases if case.scene is not None]
+    ours = [new.read(case.path) for case in cases if case.section.kind is ChangeKind.CREATE]
+    return read_vocabulary(
+        {case.path: case.edits for case in cases},
+        old=[scene.base for scene in scenes],
+        new=[*(scene.new for scene in scenes), *(Source(data) for data in ours if data is not None)],
+    )

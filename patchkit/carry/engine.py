@@ -12,7 +12,21 @@ from patchkit.carry.judge import judge
 from patchkit.carry.merge import merge_edit
 from patchkit.carry.needless import drop_needless
 from patchkit.carry.neighbours import carry_beside
-from patchkit.carry.nouns import Action, Carried, Cause, Conflict, Edit, Outcome, Piece, Source, Stage, Tree, join
+from patchkit.carry.nouns import (
+    Action,
+    Carried,
+    Cause,
+    Conflict,
+    Edit,
+    Lines,
+    Outcome,
+    Piece,
+    Source,
+    Stage,
+    Tree,
+    join,
+)
+from patchkit.carry.results import settled_pieces
 from patchkit.carry.scene import Scene
 from patchkit.carry.upstreamed import ask_upstream
 from patchkit.model import FilePatch
@@ -119,12 +133,12 @@ def _written(cases: Sequence[Case], new: Tree) -> Carried:
             marks.setdefault(mark.path, []).append(mark)
     clean: dict[str, bytes | None] = {case.path: None for case in cases if case.deleted}
     files = dict(clean)
+    settled = settled_pieces(cases)
     for path in sorted(set(pieces) | set(marks)):
         data = new.read(path)
         lines = Source(data).lines if data is not None else ()
-        carried = pieces.get(path, [])
-        clean[path] = join(compose(lines, carried))
-        files[path] = join(compose(lines, [*carried, *marks.get(path, [])]))
+        clean[path] = join(compose(lines, settled.get(path, [])))
+        files[path] = join(compose(lines, [*pieces.get(path, []), *marks.get(path, [])]))
     return Carried(
         files=files,
         clean={path: text for path, text in clean.items() if text != new.read(path)},
@@ -152,7 +166,8 @@ def _conflicts(cases: Iterable[Case]) -> Iterable[Conflict]:
 def _conflict(outcome: Outcome, case: Case, scene: Scene) -> Conflict:
     edit = outcome.edit
     span = next((one for one in case.spans if one.lo <= edit.lo and edit.hi <= one.hi), None)
-    base, ours, theirs = scene.base.lines[edit.lo : edit.hi], (), edit.new
+    base, theirs = scene.base.lines[edit.lo : edit.hi], edit.new
+    ours: Lines = ()
     if span is not None:
         shown = conflicts.marked(span, case.edits, scene)
         base, ours, theirs = shown.base, scene.new.lines[span.new_lo : span.new_hi], shown.theirs

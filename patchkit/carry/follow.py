@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import islice
 
 from patchkit.carry.nouns import Edit, Source, Tree
-from patchkit.carry.scene import MODULE, Region, Scene, telling
-from patchkit.scopes import Definition
+from patchkit.carry.scene import Region, Scene
+from patchkit.carry.wording import telling
+from patchkit.scopes import MODULE, Definition
 
 LEAST_KEPT = 0.5  # share of a definition's telling lines that its new home must have
 LEAST_LINES = 2
@@ -21,6 +22,13 @@ class Library:
         self.tree = tree
         self._texts: dict[str, Source] | None = None
         self._words: dict[str, bool] = {}
+        self._single: dict[str, Source] = {}
+
+    def source(self, path: str) -> Source:
+        """Return a file's text; an empty one where there is no such file."""
+        if path not in self._single:
+            self._single[path] = Source(self.tree.read(path) or b"")
+        return self._single[path]
 
     def defining(self, name: str) -> Iterator[tuple[str, Source]]:
         """Yield each file that has a `def` or `class` of this name."""
@@ -36,9 +44,7 @@ class Library:
             plain = word.encode("utf-8", "surrogateescape")
             wanted = re.compile(rb"\b" + re.escape(plain) + rb"\b")
             self._words[word] = any(
-                wanted.search(source.data) is not None
-                for source in self._all().values()
-                if plain in source.data
+                wanted.search(source.data) is not None for source in self._all().values() if plain in source.data
             )
         return self._words[word]
 

@@ -1,10 +1,77 @@
-"""Judge every carried edit before it may be called carried; what fails is suspect."""
+"""Judge every carried edit before it may be called carried; what fails is suspect, never clean."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from patchkit.carry.cases import Case
 from patchkit.carry.follow import Library
+from patchkit.carry.likeness import copied_anchor, half_upstreamed, rewritten_pattern
+from patchkit.carry.nouns import Action, Cause, Outcome, Stage
+from patchkit.carry.references import broken_chain, half_landed, stale_reference
+from patchkit.carry.results import judge_results
+from patchkit.carry.scene import Scene
+
+CARRIED = frozenset({Action.CARRIED, Action.MOVED})
+
+Check = Callable[[Outcome, Scene, Library], str]
+CHECKS: tuple[tuple[Cause, Check], ...] = (
+    (Cause.UPSTREAMED, half_landed),
+    (Cause.UPSTREAMED, half_upstreamed),
+    (Cause.OBSOLETED, rewritten_pattern),
+    (Cause.AMBIGUOUS, copied_anchor),
+    (Cause.STALE, stale_reference),
+)
 
 
 def judge(cases: Sequence[Case], library: Library) -> None:
     """Mark the carried edits that fail a check as suspect, with the evidence."""
+    judge_results(cases, library)
+    for case in cases:
+        if case.scene is None:
+            continue
+        for at, outcome in enumerate(case.outcomes):
+            if outcome.action in CARRIED and outcome.stage is not Stage.UNCHANGED:
+                case.outcomes[at] = _checked(outcome, _target(outcome, case.scene, library), library)
+    _spread(cases)
+
+
+def _checked(outcome: Outcome, scene: Scene, library: Library) -> Outcome:
+    for cause, check in CHECKS:
+        found = check(outcome, scene, library)
+        if found:
+            return suspected(outcome, cause, found)
+    return outcome
+
+
+def suspected(outcome: Outcome, cause: Cause, evidence: str) -> Outcome:
+    """Return the outcome marked for a person; the first cause stays."""
+    return replace(
+        outcome, suspect=True, cause=outcome.cause if outcome.suspect else cause, evidence=(*outcome.evidence, evidence)
+    )
+
+
+def _target(outcome: Outcome, scene: Scene, library: Library) -> Scene:
+    """Return the scene with the text that the edit went to."""
+    path = outcome.pieces[0].path if outcome.pieces else scene.path
+    if path == scene.path:
+        return scene
+    return replace(scene, path=path, new=library.source(path))
+
+
+def _spread(cases: Sequence[Case]) -> None:
+    """Mark what hangs on suspect or unresolved edits alone, until nothing changes."""
+    changed = True
+    while changed:
+        changed = False
+        for case, at, outcome in _unflagged(cases):
+            found = broken_chain(outcome, case, cases)
+            if found:
+                case.outcomes[at] = suspected(outcome, Cause.NEEDLESS, found)
+                changed = True
+
+
+def _unflagged(cases: Sequence[Case]) -> Iterator[tuple[Case, int, Outcome]]:
+    for case in cases:
+        for at, outcome in enumerate(case.outcomes):
+            if outcome.action in CARRIED and not outcome.suspect:
+                yield case, at, outcome

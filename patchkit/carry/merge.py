@@ -14,4 +14,4 @@ def merge_edit(edit: Edit, scene: Scene) -> Outcome | None:
     stage = Stage.UNCHANGED if scene.base.data == scene.new.data else Stage.MERGE
     evidence = "the lines around it are unchanged" + (f", {moved:+d} lines" if moved else "")
     piece = Piece(scene.path, site.lo, site.hi, site.edit.new, edit.at)
-    return Outcome(edit, Action.CARRIED, stage, (evidence,), (piece,))
+    return Outcome(site.edit, Action.CARRIED, stage, (evidence,), (piece,))

@@ -14,7 +14,7 @@ def carry_beside(edit: Edit, scene: Scene) -> Outcome | None:
     for lo, hi in _places(site, scene):
         piece = Piece(scene.path, lo, hi, site.edit.new, edit.at)
         if not fits(site.edit, piece, scene):
-            return Outcome(edit, Action.CARRIED, Stage.NEIGHBOURS, (_evidence(lo, hi),), (piece,))
+            return Outcome(site.edit, Action.CARRIED, Stage.NEIGHBOURS, (_evidence(lo, hi),), (piece,))
     return None
 
 

@@ -1,11 +1,14 @@
 """The nouns of the rebase engine: source, edit, piece, outcome, decision. Frozen values, no I/O."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Protocol
 
+from patchkit.carry.undefined import undefined_names
+from patchkit.carry.wording import chains, tells, words
 from patchkit.scopes import Scopes, scopes
 
 Lines = tuple[str, ...]
@@ -61,12 +64,13 @@ class Cause(StrEnum):
     BOTH_ADD = "both-add"
     DELETE_MODIFY = "delete-modify"
     PLACEMENT = "placement"
+    AMBIGUOUS = "ambiguous"
     DUPLICATE = "duplicate"
     UNDEFINED = "undefined"
     STALE = "stale"
     SIGNATURE = "signature"
     SYNTAX = "syntax"
-    REWRITTEN = "rewritten"
+    OBSOLETED = "obsoleted"
     NEEDLESS = "needless"
     BINARY = "binary"
 
@@ -89,6 +93,31 @@ class Source:
     def scopes(self) -> Scopes:
         """The scope of every line."""
         return scopes(self.data)
+
+    @cached_property
+    def telling(self) -> tuple[str, ...]:
+        """What each line says, made plain; "" for one that says nothing."""
+        return tuple(map(tells, self.lines))
+
+    @cached_property
+    def said(self) -> Counter[str]:
+        """The lines that say something, made plain and counted."""
+        return Counter(line for line in self.telling if line)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All identifiers of the file."""
+        return words(self.lines)
+
+    @cached_property
+    def chains(self) -> frozenset[str]:
+        """The attributes of self that the file uses."""
+        return chains(self.lines)
+
+    @cached_property
+    def undefined(self) -> frozenset[str]:
+        """The names that the file uses and nothing binds."""
+        return undefined_names(self.data)
 
     def scope(self, at: int) -> str:
         """Return the scope of the line at an index from 0."""

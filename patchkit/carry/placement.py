@@ -1,4 +1,4 @@
-"""Is each line of a result in the scope it was written for? Upstream's lines keep theirs, the patch's lines keep theirs."""
+"""Is each line of a result in the scope it was written for: upstream's lines in theirs, the patch's in theirs?"""
 
 from patchkit.carry.compose import compose
 from patchkit.carry.nouns import Edit, Piece, Source, join
@@ -38,4 +38,3 @@ def _moved_added_line(edit: Edit, piece: Piece, scene: Scene, result: Scopes) ->
         if not scene.is_same_scope(was, now):
             return f"it was written for {was} and would land in {now}"
     return ""
-

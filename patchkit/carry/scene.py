@@ -1,33 +1,14 @@
 """One file of the old series beside the new upstream text it may go to, and what changed in each scope."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from patchkit.carry.align import Alignment, align
 from patchkit.carry.nouns import Edit, Lines, Source
 from patchkit.carry.vocabulary import Vocabulary
+from patchkit.carry.wording import words
 from patchkit.scopes import MODULE
-
-_SPACE = re.compile(r"\s+")
-_TRIVIAL = frozenset(
-    {"else:", "try:", "finally:", "return", "return None", "pass", "break", "continue", "return True", "return False"}
-)
-
-
-def plain(line: str) -> str:
-    """Return a line without what a formatter may change: indentation, spacing, kinds of quotes, a last comma."""
-    return _SPACE.sub(" ", line.strip()).replace("'", '"').removesuffix(",")
-
-
-def telling(lines: Iterable[str]) -> list[str]:
-    """Return the lines, made plain, that say something: no blanks, comments, lone brackets or bare keywords."""
-    found = (plain(line) for line in lines)
-    return [
-        line for line in found if len(line) > 3 and line not in _TRIVIAL and line[0] != "#" and re.search(r"\w\w", line)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,26 +80,39 @@ class Scene:
             names = names.rpartition(".")[0] or MODULE
         return names
 
-    def lines_in(self, source: Source, scope: str) -> list[str]:
-        """Return the lines of a scope, with all that is nested in it; of a module, those outside of functions."""
+    def lines_in(self, source: Source, scope: str) -> list[int]:
+        """Return the indices of a scope's lines, with all that is nested in it; of a module, those outside."""
         names = source.scopes.by_line
         if scope == MODULE:
-            return [line for line, name in zip(source.lines, names, strict=False) if name == MODULE]
+            return [at for at, name in enumerate(names) if name == MODULE]
         inner = scope + "."
-        return [
-            line for line, name in zip(source.lines, names, strict=False) if name == scope or name.startswith(inner)
-        ]
+        return [at for at, name in enumerate(names) if name == scope or name.startswith(inner)]
 
     def counts(self, source: Source, scope: str) -> Counter[str]:
         """Return the telling lines of a scope, counted."""
         key = (id(source), scope)
         if key not in self._counts:
-            self._counts[key] = Counter(telling(self.lines_in(source, scope)))
+            said = source.telling
+            self._counts[key] = Counter(said[at] for at in self.lines_in(source, scope) if said[at])
         return self._counts[key]
+
+    def words_in(self, source: Source, scope: str) -> frozenset[str]:
+        """Return the identifiers of a scope."""
+        return words(source.lines[at] for at in self.lines_in(source, scope))
 
     @cached_property
     def _counts(self) -> dict[tuple[int, str], Counter[str]]:
         return {}
+
+    @cached_property
+    def fresh(self) -> Counter[str]:
+        """The telling lines that upstream newly has in this file."""
+        return self.new.said - self.base.said
+
+    @cached_property
+    def fresh_lines(self) -> frozenset[int]:
+        """The indices of the new text's lines that come from no old line."""
+        return frozenset(range(len(self.new.lines))) - set(self.alignment.to_new)
 
     def has_scope(self, scope: str) -> bool:
         """Whether the new text has a scope of this name."""

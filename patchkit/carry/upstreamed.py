@@ -4,13 +4,17 @@ import re
 from collections import Counter
 
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
-from patchkit.carry.scene import Scene, telling
-from patchkit.carry.vocabulary import words
+from patchkit.carry.scene import Scene
+from patchkit.carry.wording import telling
 
-SURE_LENGTH = 24  # a shorter text may stand there for another reason
+SURE_LENGTH = 12  # a shorter text may stand there for another reason
+FEW_LINES = 3  # so few equal lines count only near the place that they were written for
+NEAR = 8  # lines
 
 FEATURE_NAMES = 4  # fewer names of one feature may have landed by chance
 FEATURE_SHARE = 0.75
+
+_CONDITIONS = ("if ", "elif ", "while ", "raise ", "return ", "assert ")
 
 _KEY = re.compile(
     r"""(?P<definition>(?:async\ )?def\ \w+|class\ \w+)"""
@@ -60,8 +64,11 @@ def _verbatim(edit: Edit, scene: Scene) -> Outcome | None:
         return None
     if any(after[line] > before[line] - n for line, n in loss.items()):
         return None
-    sure = sum(len(line) * n for line, n in gain.items()) >= SURE_LENGTH
-    return _drop(edit, f"upstream has these lines in {scope} of {scene.path}", suspect=not sure)
+    weight = sum(len(line) * n for line, n in gain.items())
+    near = _fresh_near(edit, scene)
+    if sum(gain.values()) < FEW_LINES and any(line not in near for line in gain):
+        return None
+    return _drop(edit, f"upstream has these lines in {scope} of {scene.path}", suspect=weight < SURE_LENGTH)
 
 
 def _same_definition(edit: Edit, scene: Scene) -> Outcome | None:
@@ -86,13 +93,24 @@ def _landed_names(edit: Edit, scene: Scene) -> Outcome | None:
     scope = scene.scope_of(edit)
     shown = ", ".join(sorted(names)[:4])
     if scene.has_scope(scope):
-        fresh = words(scene.lines_in(scene.new, scope)) - words(scene.lines_in(scene.base, scope))
+        fresh = scene.words_in(scene.new, scope) - scene.words_in(scene.base, scope)
         if names <= fresh:
-            return _drop(edit, f"upstream newly has {shown} in {scope} of {scene.path}")
+            rest = _own_conditions(edit, scene, scope)
+            evidence = f"upstream newly has {shown} in {scope} of {scene.path}"
+            return _drop(edit, evidence + (f", but not: {rest}" if rest else ""), suspect=bool(rest))
     landed, whole = scene.vocabulary.feature(names)
     if len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
         return _drop(edit, f"upstream has the feature: {shown} and {len(landed)} of its {len(whole)} names")
     return None
+
+
+def _own_conditions(edit: Edit, scene: Scene, scope: str) -> str:
+    """Return a condition of the edit that upstream's version does not have."""
+    there = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
+    for line in telling(edit.new):
+        if line.startswith(_CONDITIONS) and not there[line] and not scene.vocabulary.names_in([line]):
+            return line
+    return ""
 
 
 def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
@@ -101,18 +119,28 @@ def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
     if not edit.new or not scene.has_scope(scope):
         return None
     gain = Counter(telling(edit.new)) - Counter(telling(scene.base.lines[edit.lo : edit.hi]))
-    keys = {line: _key(line) for line in gain}
+    keys = {line: key_of(line) for line in gain}
     if not gain or any(not key for key in keys.values()):
         return None
-    before = {_key(line) for line in scene.counts(scene.base, scope)}
-    after = {_key(line) for line in scene.counts(scene.new, scope)}
+    before = {key_of(line) for line in scene.counts(scene.base, scope)}
+    after = {key_of(line) for line in scene.counts(scene.new, scope)}
     wanted = set(keys.values())
     if wanted & before or not wanted <= after:
+        return None
+    if len(wanted) < FEW_LINES and not wanted <= {key_of(line) for line in _fresh_near(edit, scene)}:
         return None
     return _drop(edit, f"upstream newly sets {', '.join(sorted(wanted))} in {scope} of {scene.path}")
 
 
-def _key(line: str) -> str:
+def _fresh_near(edit: Edit, scene: Scene) -> set[str]:
+    """Return the telling lines that upstream newly has within a few lines of the edit's place."""
+    low, high = scene.alignment.around(edit.lo, edit.hi)
+    lo, hi = scene.alignment.new_index(low) + 1, scene.alignment.new_index(high)
+    window = range(max(0, lo - NEAR), min(len(scene.new.lines), hi + NEAR))
+    return {scene.new.telling[at] for at in window if at in scene.fresh_lines}
+
+
+def key_of(line: str) -> str:
     """Return what a line sets: the name, member or flag; "" for a line that sets nothing."""
     match = _KEY.match(line)
     return (match["definition"] or match["name"] or match["member"] or match["flag"] or "") if match else ""

@@ -7,22 +7,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from patchkit.carry.nouns import Edit
+from patchkit.carry.nouns import Edit, Source
+from patchkit.carry.wording import words
 
-_WORD = re.compile(r"[A-Za-z_]\w+")
 _DEFINES = re.compile(
     r"""\b(?:def|class)\s+(\w+)"""
-    r"""|(?:^|[(,]\s*)(?:\w+\.)*(\w+)\s*(?::\s*[^=(){}]+)?=(?!=)"""  # assignment, argument, parameter, field
+    r"""|^(?:\s+\w[\w.]*\.)?(\w+) (?::[^=(){}]+)?=\s"""  # a module's variable, or an attribute; no local variable
+    r"""|^\s+([A-Z][A-Z_0-9]+) = """  # a class's constant
+    r"""|(?:^\s*|[(,]\s*)(\w+)=(?!=)"""  # argument or parameter
+    r"""|^\s*(\w+): [^=]+ = """  # parameter or field with a default
     r"""|^\s*(\w+):\s"""  # annotated field or parameter, on its own line
     r"""|"--([\w-]+)\""""
     r"""|^\s*"(\w+)":"""  # key of a dictionary
 )
 _LEAST_LENGTH = 6
-
-
-def words(lines: Iterable[str]) -> frozenset[str]:
-    """Return the identifiers of some lines, in code, strings and comments alike."""
-    return frozenset(word for line in lines for word in _WORD.findall(line))
 
 
 def defined_names(lines: Iterable[str]) -> frozenset[str]:
@@ -49,7 +47,6 @@ class Vocabulary:
         """Return the brought names that occur in some lines."""
         return words(lines) & self.brought
 
-
     def feature(self, names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
         """Return the landed and all names of the features that some names belong to.
 
@@ -62,16 +59,14 @@ class Vocabulary:
         return whole & self.landed, whole
 
 
-def read_vocabulary(
-    edits: Mapping[str, Sequence[Edit]], old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]
-) -> Vocabulary:
-    """Return the vocabulary of a patch, given each touched file's edits, old base lines and new upstream lines."""
-    known = words(line for lines in old.values() for line in lines)
+def read_vocabulary(edits: Mapping[str, Sequence[Edit]], old: Iterable[Source], new: Iterable[Source]) -> Vocabulary:
+    """Return the vocabulary of a patch, given each touched file's edits, old base and new upstream text."""
+    known = frozenset().union(*(source.words for source in old))
     added = {path: [line for edit in found for line in edit.new] for path, found in edits.items()}
     brought = frozenset(
         name for lines in added.values() for name in defined_names(lines) if name not in known and _is_telling(name)
     )
-    upstream = words(line for lines in new.values() for line in lines)
+    upstream = frozenset().union(*(source.words for source in new))
     by_hunk: dict[tuple[str, int], frozenset[str]] = {}
     for path, found in edits.items():
         for edit in found:

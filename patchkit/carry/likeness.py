@@ -1,0 +1,97 @@
+"""Does upstream's change look like the patch's? Half of a change that landed, or a pattern that upstream rewrote."""
+
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+
+from patchkit.carry.follow import Library
+from patchkit.carry.needless import imported_names
+from patchkit.carry.nouns import Outcome, Stage
+from patchkit.carry.scene import Scene
+from patchkit.carry.upstreamed import key_of
+from patchkit.carry.wording import plain, telling
+
+LARGE_SHARE = 0.5
+LIKE = 0.8  # difflib's ratio
+LIKE_START = 4  # lines that are alike begin alike
+NEARLY_LENGTH = 16
+SIBLINGS = 3  # so many rewritten neighbours make a pattern
+
+_STRING = re.compile(r'"[^"]*"')
+
+
+def half_upstreamed(outcome: Outcome, scene: Scene, library: Library) -> str:
+    """Much of what the edit adds is new in upstream's file too; lines that the file is full of hardly count."""
+    edit = outcome.edit
+    old, fresh = scene.base.said, scene.fresh
+    gain = Counter(telling(edit.new)) - Counter(telling(scene.base.lines[edit.lo : edit.hi]))
+    lines = sorted(gain)
+    if len(lines) < 2 and outcome.stage is not Stage.NEIGHBOURS:
+        return ""
+    if imported_names(edit):
+        return ""
+    weights = {line: 1 / (1 + old[line]) for line in lines}
+    common = [line for line in lines if line in fresh or _is_like_any(line, scene)]
+    if sum(weights[line] for line in common) >= LARGE_SHARE * sum(weights.values()) > 0 and common:
+        return f"upstream newly has {len(common)} of its {len(lines)} lines in {scene.path}, or nearly"
+    return ""
+
+
+def _is_like_any(line: str, scene: Scene) -> bool:
+    """Whether a line newly sets the same as a new upstream line, or says it in nearly the same words."""
+    if line[0] == '"':
+        return False
+    key = key_of(line)
+    near = [
+        other
+        for other in scene.fresh
+        if abs(len(other) - len(line)) <= NEARLY_LENGTH and other[:LIKE_START] == line[:LIKE_START]
+    ]
+    if key and any(key == key_of(other) for other in near) and all(key != key_of(known) for known in scene.base.said):
+        return True
+    return any(SequenceMatcher(None, line, other, autojunk=False).ratio() >= LIKE for other in near)
+
+
+def rewritten_pattern(outcome: Outcome, scene: Scene, library: Library) -> str:
+    """The edit follows the pattern of its neighbours, and upstream rewrote these."""
+    if outcome.stage is not Stage.NEIGHBOURS or imported_names(outcome.edit):
+        return ""
+    edit = outcome.edit
+    before, after = _rewritten_beside(outcome, scene)
+    gone = max(before, after, key=len)
+    if len(gone) < SIBLINGS:
+        return ""
+    if edit.hi > edit.lo:
+        return f"upstream rewrote the {len(gone)} lines next to it"
+    shapes = tuple({_shape(line) for line in gone if len(_shape(line)) >= 3})
+    added = telling(edit.new)
+    alike = sum(_shape(line).startswith(shapes) for line in added) if shapes else 0
+    if alike * 2 >= len(added):
+        return f"upstream rewrote the {len(gone)} lines next to it whose pattern it follows"
+    return ""
+
+
+def copied_anchor(outcome: Outcome, scene: Scene, library: Library) -> str:
+    """The line that the edit was placed by stands at more places than before: upstream copied the code."""
+    edit = outcome.edit
+    if outcome.stage is not Stage.NEIGHBOURS or edit.hi > edit.lo:
+        return ""
+    for at in (edit.lo - 1, edit.hi):
+        line = scene.base.lines[at] if 0 <= at < len(scene.base.lines) else ""
+        if telling([line]) and scene.alignment.keeps(at):
+            before, after = scene.base.lines.count(line), scene.new.lines.count(line)
+            if before == 1 < after:
+                return f"upstream now has its neighbour ({line.strip()[:40]}) at {after} places"
+    return ""
+
+
+def _rewritten_beside(outcome: Outcome, scene: Scene) -> tuple[list[str], list[str]]:
+    """Return the telling old lines directly above and below the edit that upstream no longer has there."""
+    low, high = scene.alignment.around(outcome.edit.lo, outcome.edit.hi)
+    lines = scene.base.lines
+    return telling(lines[low + 1 : outcome.edit.lo]), telling(lines[outcome.edit.hi : high])
+
+
+def _shape(line: str) -> str:
+    """Return a line with its words and strings blotted out."""
+    return re.sub(r"\w+", "w", _STRING.sub("s", plain(line)))

@@ -1,0 +1,83 @@
+"""Do the names that an edit uses still stand for something in the new upstream?"""
+
+import re
+from collections.abc import Sequence
+
+from patchkit.carry.cases import Case
+from patchkit.carry.follow import Library
+from patchkit.carry.nouns import Action, Outcome
+from patchkit.carry.scene import Scene
+from patchkit.carry.vocabulary import defined_names
+from patchkit.carry.wording import chains, words
+
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
+# an argument has no spaces around its "=": it names a parameter of something else
+_TARGETS = re.compile(r"\s*([\w\s,()*.]+?)(?::\s[^=]+)? [-+*/|&]?=\s")
+_BOUND = re.compile(r"\b(?:def|class)\s+(\w+)|\bfor\s+([\w\s,()]+?)\s+in\b|\b(?:as|import)\s+([\w\s,]+)")
+_STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
+
+
+def bound_names(code: Sequence[str]) -> frozenset[str]:
+    """Return the names that some lines bind as targets of assignments, loops, imports or `as`."""
+    found: set[str] = set()
+    for line in code:
+        target = _TARGETS.match(line)
+        if target:
+            found |= words([target[1]])
+        for match in _BOUND.finditer(line):
+            found |= words([match[1] or match[2] or match[3]])
+    return frozenset(found)
+
+
+def half_landed(outcome: Outcome, scene: Scene, library: Library) -> str:
+    """Some of the names that the edit brings are upstream's now."""
+    names = scene.vocabulary.names_in(outcome.edit.new)
+    landed = names & scene.vocabulary.landed
+    if landed:
+        return f"upstream newly has {', '.join(sorted(landed)[:4])}"
+    return ""
+
+
+def stale_reference(outcome: Outcome, scene: Scene, library: Library) -> str:
+    """The edit uses a name that the old file had and the new one, or the whole new tree, has not."""
+    code = [_COMMENT.sub("", _STRING.sub('""', line)) for line in outcome.edit.new]
+    own = bound_names(code)
+    old, new = scene.base.words, scene.new.words
+    attributes = chains(code) & scene.base.chains - scene.new.chains - own
+    for name in sorted(attributes):
+        return f"upstream no longer has self.{name} in {scene.path}"
+    for name in sorted((words(code) & old) - new - own - scene.vocabulary.brought):
+        if not library.has_word(name):
+            return f"upstream no longer has {name} anywhere"
+    return ""
+
+
+def broken_chain(outcome: Outcome, case: Case, cases: Sequence[Case]) -> str:
+    """What it needs is unresolved, or all that needs it is unresolved or suspect."""
+    scene = case.scene
+    if scene is None:
+        return ""
+    edit = outcome.edit
+    for other in case.outcomes:
+        if other.action is Action.UNRESOLVED and other.edit.hunk != edit.hunk:
+            shared = chains(edit.new) & chains(line.partition("=")[0] for line in other.edit.new if "=" in line)
+            if shared:
+                return f"hunk {other.edit.hunk}, which sets self.{min(shared)}, is unresolved"
+    names = scene.vocabulary.names_in(edit.new) - scene.vocabulary.landed
+    defined = defined_names(edit.new) & names
+    for name in sorted(names):
+        others = [
+            other for one in cases for other in one.outcomes if other.edit is not edit and name in words(other.edit.new)
+        ]
+        if name in defined:
+            if others and defined == names and all(_is_open(other) for other in others):
+                return f"what reads {name} is unresolved or suspect"
+            continue
+        definers = [other for other in others if name in defined_names(other.edit.new)]
+        if definers and all(other.action is Action.UNRESOLVED for other in definers):
+            return f"what defines {name} is unresolved"
+    return ""
+
+
+def _is_open(outcome: Outcome) -> bool:
+    return outcome.suspect or outcome.action is Action.UNRESOLVED
