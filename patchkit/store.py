@@ -63,10 +63,15 @@ def chosen_pin(root: Path, pin: str | None) -> str:
     return f"v{bare(pin)}"
 
 
+def read_pin_table(root: Path, name: str) -> dict[str, Any]:
+    """Return a pin's pin.toml as it stands."""
+    return _read_toml(pin_folder(root, name) / "pin.toml", root)
+
+
 def read_pin(root: Path, name: str) -> Pin:
     """Read a pin's pin.toml."""
     path = pin_folder(root, name) / "pin.toml"
-    table = _read_toml(path, root)
+    table = read_pin_table(root, name)
     try:
         pin = Pin(
             version=table["version"],
@@ -192,6 +197,8 @@ def site_values(root: Path, sites: Sequence[PinSite], tag: NightlyTag) -> PinVal
 def stale_sites(root: Path) -> list[PinSite]:
     """Return each declared pin site that does not say what version.txt and patches/latest say."""
     sites = read_sites(root)
+    if not sites:
+        return []
     values = site_values(root, sites, read_version(root))
     contents = [(root / site.file).read_bytes() for site in sites]
     return [

@@ -57,6 +57,7 @@ LAYERS = [
     "drafts",
     "parted",
     "seriesfiles",
+    "storefacts",
     "trees",
     "engines/",
     "nightly/",

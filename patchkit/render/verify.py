@@ -40,7 +40,9 @@ def _summary(subject: Verified) -> str:
     verdict = ", ".join(
         f"{count} {name}{'s' if count > 1 and name != 'accepted' else ''}" for name, count in counts.items() if count
     )
-    head = f"{subject.name}: {len(subject.topics)} topics, {subject.hunks} hunks in {subject.files} files"
+    topics = f"{len(subject.topics)} topic{'s' if len(subject.topics) != 1 else ''}"
+    hunks = f", {subject.hunks} hunks in {subject.files} files" if subject.files else ""
+    head = f"{subject.name}: {topics}{hunks}"
     lines = [f"{head}: {verdict or 'verified'} ({subject.seconds:.2f} s)"]
     lines += [f"  not run: {reason}" for reason in subject.not_run]
     return "\n".join(lines)

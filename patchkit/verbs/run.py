@@ -92,8 +92,8 @@ def _apply(root: Path, name: str, access: Access) -> str:
 
 def _verify(root: Path, name: str, access: Access) -> tuple[Verify, str]:
     result = verify_pins(root, [name], access)
-    (verified,) = result.subjects
-    note = f"{len(verified.findings)} findings" if verified.findings else "every rule holds"
+    findings = sum(len(subject.findings) for subject in result.subjects)
+    note = f"{findings} findings" if findings else "every rule holds"
     return result, note
 
 

@@ -5,15 +5,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from patchkit.errors import ConfigError
-from patchkit.guards import Guard, read_guards
+from patchkit.guards import Guard
 from patchkit.lint import lint
 from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
-from patchkit.results import Verified, Verify
-from patchkit.rules import application, base, contract, elsewhere, guards, placement, python, single
+from patchkit.results import Accepted, Verified, Verify
+from patchkit.rules import application, base, contract, elsewhere, guards, placement, python, single, store
+from patchkit.rules.accept import Acceptance, judge
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths
 from patchkit.rules.subject import Lint, Subject
 from patchkit.rules.symbols import Symbols
@@ -21,24 +23,29 @@ from patchkit.rules.text import lint_text
 from patchkit.store import (
     COMBINED,
     MANIFEST,
-    PATCHES,
     chosen_pin,
     pin_folder,
     read_manifest,
     read_pin,
     read_series_names,
 )
+from patchkit.storefacts import pin_facts, read_acceptances, read_all_guards, store_facts
 from patchkit.upstream import Access, bring_pin, bring_version, package_folder
 
 Rule = Callable[[Subject], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
 
 
-def verify_pins(root: Path, names: Sequence[str], access: Access) -> Verify:
-    """Verify the series of these pins; of the latest one where none is named."""
+def verify_pins(root: Path, names: Sequence[str], access: Access, today: date | None = None) -> Verify:
+    """Verify the store, and the series of these pins; of the latest one where none is named.
+
+    today: decides which acceptances have ended; the day in UTC, unless it is given.
+    """
     pins = [chosen_pin(root, name) for name in names] or [chosen_pin(root, None)]
+    every = read_all_guards(root)
+    day = today or datetime.now(UTC).date()
     with _without_collector():
-        return Verify(tuple(_verify_pin(root, name, access) for name in pins))
+        return Verify((_verify_store(root, every), *(_verify_pin(root, name, access, every, day) for name in pins)))
 
 
 def verify_patch(file: Path, upstream: str, access: Access) -> Verify:
@@ -65,7 +72,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _verify_pin(root: Path, name: str, access: Access) -> Verified:
+def _verify_pin(root: Path, name: str, access: Access, every: Sequence[Guard], today: date) -> Verified:
     started = time.monotonic()
     pin = read_pin(root, name)
     upstream = bring_pin(pin, access)
@@ -75,7 +82,7 @@ def _verify_pin(root: Path, name: str, access: Access) -> Verified:
     carried = [patch for file in listed for patch in reader.read(folder / file, topic=file.removesuffix(".patch"))]
     patches = [inside(patch) for patch in carried]
     combined = list(reader.read(folder / COMBINED, topic="")) if (folder / COMBINED).is_file() else []
-    wanted = [guard for guard in _guards(root) if guard.is_for(pin.version)]
+    wanted = [guard for guard in every if guard.is_for(pin.version)]
     touched = touched_paths(patches)
     contents = upstream.read(touched | guards.guarded_paths(wanted))
     whole = compose(patches, {path: contents[path] for path in touched})
@@ -92,10 +99,28 @@ def _verify_pin(root: Path, name: str, access: Access) -> Verified:
         combined_file=reader.shown(folder / COMBINED),
         locked_scopes=_locked_scopes(_manifest(root, name)),
     )
-    found = [*reader.findings, *guards.find(subject, wanted, contents)]
+    found = [
+        *reader.findings,
+        *guards.find(subject, wanted, contents),
+        *store.find_in_pin(pin_facts(root, carried, whole, pin, upstream)),
+    ]
     verified = _verified(name, subject, patches, found, started)
     index.keep()
-    return replace(verified, not_run=tuple(_not_run(carried)))
+    return replace(_judged(verified, read_acceptances(root, name), today), not_run=tuple(_not_run(carried)))
+
+
+def _judged(verified: Verified, acceptances: Sequence[Acceptance], today: date) -> Verified:
+    judged = judge(verified.findings, acceptances, today)
+    accepted = tuple(Accepted(finding, each.reason, each.until.isoformat()) for finding, each in judged.accepted)
+    return replace(verified, findings=judged.findings, accepted=accepted)
+
+
+def _verify_store(root: Path, every: Sequence[Guard]) -> Verified:
+    """Verify what belongs to no pin: topics, tags, Dockerfiles."""
+    started = time.monotonic()
+    facts = store_facts(root, every)
+    findings = tuple(store.find_in_store(facts))
+    return Verified("store", tuple(facts.topics), 0, 0, findings, seconds=round(time.monotonic() - started, 3))
 
 
 def _not_run(patches: Iterable[NamedPatch]) -> Iterator[str]:
@@ -103,16 +128,6 @@ def _not_run(patches: Iterable[NamedPatch]) -> Iterator[str]:
     for patch in patches:
         if paths := outside_paths(patch):
             yield f"{', '.join(paths)} ({patch.topic}): outside of python/sglang, which is all that a wheel holds"
-
-
-def _guards(root: Path) -> list[Guard]:
-    """Return every guard of the store, whatever release it is for."""
-    files = sorted((root / PATCHES / "guards").glob("*.yml"))
-    return [
-        guard
-        for file in files
-        for guard in read_guards(file.read_bytes(), topic=file.stem, where=str(file.relative_to(root)))
-    ]
 
 
 @dataclass(slots=True)

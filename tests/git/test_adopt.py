@@ -289,6 +289,6 @@ def test_files_outside_the_package_are_carried_and_told(tmp_path: Path) -> None:
     assert [topic.outside for each in result.sets for topic in each.topics] == [0, 1]
     assert b"sgl-kernel/setup.py" in (made.base / "patches/v0.5.15/downstream.patch").read_bytes()
     assert b"sgl-kernel" not in (made.base / "patches/v0.5.15/sglang.patch").read_bytes()
-    (verified,) = verify_pins(made.base, ["v0.5.15"], made.access).subjects
+    _store, verified = verify_pins(made.base, ["v0.5.15"], made.access).subjects
     assert verified.errors == 0
     assert "sgl-kernel/setup.py (downstream)" in verified.not_run[0]
