@@ -98,6 +98,23 @@ def stated_version(checkout: Checkout) -> str:
     return ""
 
 
+def read_head(checkout: Checkout) -> str:
+    """Return the commit and tag that a git checkout is at; nothing for any other tree, or where git cannot tell."""
+    if checkout.root is None or not os.path.lexists(f"{checkout.root}/.git"):
+        return ""
+    try:
+        from git import GitError, Repo
+    except ImportError:  # GitPython's answer to a missing git program
+        return ""
+    try:
+        with Repo(checkout.root, search_parent_directories=False) as repository:
+            commit = repository.head.commit.hexsha
+            tags = [tag.name for tag in repository.tags if tag.commit.hexsha == commit]
+    except (GitError, ValueError, OSError):  # no commit yet, or a repository of somebody else
+        return ""
+    return commit[:12] + (f" ({tags[0]})" if tags else "")
+
+
 def _of_package(given: Path, package: str) -> Checkout:
     """Return the layout around a package folder: a repository has it below `python`."""
     above = os.path.dirname(package)

@@ -318,7 +318,7 @@ def apply_command(
     if patch and (pin or topics):
         raise click.UsageError("--patch takes a file instead of a series: leave --pin and --topic out")
     wish = Wish(reverse=reverse, topics=topics, dry_run=dry_run)
-    show(apply_patch(checkout, patch, wish) if patch else apply_series(checkout, root(), pin, wish))
+    show(apply_patch(checkout, patch, wish) if patch else apply_series(checkout, root(), pin, wish, access))
 
 
 @main.command()

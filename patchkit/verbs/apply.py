@@ -2,21 +2,26 @@
 
 import stat
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.applied import Applied, AppliedFile
-from patchkit.checkout import Checkout, OnDisk, find_checkout, read_on_disk, stated_version
+from patchkit.checkout import Checkout, OnDisk, find_checkout, read_head, read_on_disk, stated_version
 from patchkit.composing import Composition, Work, compose, take_out
 from patchkit.errors import CommandError, ConfigError, ConflictError, VerifyError
-from patchkit.hunks import TopicPatch, Verdict
+from patchkit.hunks import SOURCE_PREFIX, TopicPatch, Verdict
 from patchkit.journal import Replacement, hold, is_interrupted, is_writable, replace_files
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.record import Layer, Record, Side, read_record, read_saved, record_documents
 from patchkit.rules.text import refuse_faults
-from patchkit.standing import FileStanding, Standing, find_standing, id_of, series_paths
+from patchkit.standing import ABSENT, FileStanding, Standing, find_standing, id_of, series_paths
 
-Identify = Callable[[Checkout], str]
+if TYPE_CHECKING:
+    from patchkit.upstream import Access
+
+Identify = Callable[[Checkout, Mapping[str, str]], str]  # the checkout and blob ids by path -> "v0.5.13", or nothing
 UNCHANGED = "checkout unchanged"
 
 
@@ -51,9 +56,15 @@ class Plan(NamedTuple):
     documents: Mapping[str, bytes | None]
 
 
-def apply_series(checkout: Path, root: Path, pin: str | None, wish: Wish) -> Applied:
-    """Write a pin's series into a checkout, or take it out again."""
-    return apply_work(checkout, series_work(root, pin), wish, identify=stated_release)
+def apply_series(
+    checkout: Path, root: Path, pin: str | None, wish: Wish, access: "Callable[[], Access] | None" = None
+) -> Applied:
+    """Write a pin's series into a checkout, or take it out again.
+
+    access: how to reach the object store; asked only where the checkout is not at its pin, to say what it is.
+    """
+    identify = partial(release_by_ids, access) if access else stated_release
+    return apply_work(checkout, series_work(root, pin), wish, identify=identify)
 
 
 def apply_patch(checkout: Path, patch_file: Path, wish: Wish) -> Applied:
@@ -224,10 +235,26 @@ def _by_content(work: Work, files: Mapping[str, bytes | None], disk: Mapping[str
     raise conflict(work, forwards, "this patch does not apply")
 
 
-def stated_release(checkout: Checkout) -> str:
+def stated_release(checkout: Checkout, _present: Mapping[str, str]) -> str:
     """Return the release that the checkout calls itself, for messages."""
     version = stated_version(checkout)
     return f"v{version} by its own word" if version else ""
+
+
+def release_by_ids(access: "Callable[[], Access]", checkout: Checkout, present: Mapping[str, str]) -> str:
+    """Return the release whose blobs the touched files are, among those in the cache; else what it calls itself."""
+    from patchkit.releases import find_release
+
+    version = stated_version(checkout)
+    stated = {path: blob for path, blob in present.items() if blob != ABSENT and path.startswith(SOURCE_PREFIX)}
+    try:
+        best = find_release(stated, replace(access(), offline=True), labels=[version]).belonging.best
+    except CommandError:
+        best = None  # no git, or no cache: what it calls itself is better than nothing
+    if best is None:
+        return stated_release(checkout, present)
+    count = f"{len(best.same)} of {len(stated)} touched files"
+    return f"v{best.version} by the blob ids of {count}"
 
 
 # -- what is wished -------------------------------------------------------------------------------------------
@@ -399,9 +426,11 @@ def _not_at_pin(
             kept=UNCHANGED,
             hint="put the edit aside (git stash, or a copy), then try again",
         )
-    release = identify(checkout)
+    commit = read_head(checkout)
+    release = identify(checkout, {file.path: file.present for file in standing.files})
     composition = compose(work.topics, files)
     known = release or "no release that is known here"
+    known += f", at commit {commit}" if commit else ""
     found = f"the checkout is {known}; {len(foreign)} of {len(standing.files)} files differ"
     version = release.split(" ")[0]
     hint = (

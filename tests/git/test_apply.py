@@ -214,9 +214,12 @@ def test_another_release_lists_every_failing_hunk_and_says_which_it_is(upstream:
         content = (PRISTINE[path]).replace(b" 9\n", b" 99\n").replace(b" 30\n", b" 33\n").replace(b" 2\n", b" 22\n")
         (upstream.repository / path).write_bytes(content)
     (upstream.repository / "python/sglang/version.py").write_text('__version__ = "0.5.13"\n')
+    git("tag", "v0.0.9", cwd=upstream.repository)
+    head = git("rev-parse", "HEAD", cwd=upstream.repository).decode()
     before = snapshot(upstream.repository)
     with pytest.raises(ConflictError) as caught:
         put(upstream.repository, upstream.work())
+    assert f"v0.5.13 by its own word, at commit {head[:12]} (v0.0.9)" in caught.value.found
     assert "does not apply to v0.5.13: 4 of 5 hunks have no place" in caught.value.what
     assert [line.split(" ")[0] for line in caught.value.where.split("\n")] == [
         f"{ALPHA}#1",
