@@ -210,6 +210,7 @@ class BuiltImage:
     topics: tuple[str, ...]
     files: int
     seconds: float
+    pushed: str = ""  # the digest that the registry knows it by
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from patchkit.versions import NightlyTag, bare, is_version, order
 PATCHES = "patches"
 COMBINED = "sglang.patch"
 MANIFEST = "manifest.json"
+IMAGES = "images.json"
 SITES = "sites.toml"
 VERSION_FILES = ("version.txt", "docker/version.txt")  # ours, and where slime and its kin keep it
 GENERATED = (COMBINED, MANIFEST)
@@ -266,6 +267,25 @@ def pin_text(pin: Pin) -> bytes:
         f"filename = {json.dumps(pin.distribution.filename)}\n"
         f"sha256 = {json.dumps(pin.distribution.sha256)}\n"
     ).encode()
+
+
+def read_images(root: Path, name: str) -> list[dict[str, str]]:
+    """Return the images of a pin that were pushed, newest first."""
+    path = pin_folder(root, name) / IMAGES
+    if not path.is_file():
+        return []
+    try:
+        images: list[dict[str, str]] = json.loads(_read(path))["images"]
+    except (ValueError, KeyError, TypeError) as exc:
+        raise ConfigError("the record of pushed images is malformed", where=_shown(path, root), found=str(exc)) from exc
+    return images
+
+
+def record_image(root: Path, name: str, entry: Mapping[str, str]) -> None:
+    """Put a pushed image first in the pin's images.json; the same digest is recorded once."""
+    others = [image for image in read_images(root, name) if image.get("digest") != entry["digest"]]
+    document = {"schema": "patchkit/images/1", "images": [dict(entry), *others]}
+    replace_file(pin_folder(root, name) / IMAGES, json.dumps(document, indent=2).encode() + b"\n")
 
 
 def write_new_pin(root: Path, name: str, files: Mapping[str, bytes]) -> Path:

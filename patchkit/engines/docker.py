@@ -43,3 +43,15 @@ class Docker(ContainerEngine):
         if not request.use_cache:
             command.append("--no-cache")
         return [*command, str(request.context)]
+
+    def push(self, image: str, destination: str, *, timeout_s: float) -> str:
+        """Send an image to a registry; the digest is the one that the daemon keeps for that repository."""
+        self._engine("tag", image, destination, timeout_s=60)
+        self._engine("push", "-q", destination, timeout_s=timeout_s)
+        asked = self._engine("image", "inspect", "--format", '{{join .RepoDigests "\\n"}}', destination, timeout_s=60)
+        repository = destination.rpartition(":")[0]
+        rows = asked.stdout.decode().split()
+        digest = next((row.partition("@")[2] for row in rows if row.startswith(f"{repository}@")), "")
+        if not digest:
+            raise CommandError("the registry took the image, but its digest is not known", where=destination)
+        return digest

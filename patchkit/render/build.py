@@ -14,5 +14,7 @@ def text(result: Build) -> str:
             f"  base:   {image.base}",
             f"  series: {image.series[:12]}, {image.files} files: {', '.join(image.topics)}",
         ]
+        if image.pushed:
+            lines.append(f"  pushed: {image.pushed}")
     pin = f" {result.images[0].pin}" if len(result.images) == 1 else ""
     return "\n".join([*lines, f"next: patchkit smoke{pin} --control --engine {result.images[0].engine}"])

@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from patchkit.engines.choose import choose_engine
@@ -22,33 +23,58 @@ from patchkit.errors import CommandError, ConfigError
 from patchkit.model import Pin
 from patchkit.process import run
 from patchkit.results import Build, BuiltImage
-from patchkit.store import chosen_pin, read_pin, read_version
+from patchkit.store import chosen_pin, read_pin, read_version, record_image
 from patchkit.upstream import Access, bring_pin
 
 CPU = "cpu"
 
 
-def build_images(
-    root: Path, pins: Sequence[str], access: Access, *, engine: str = "auto", base: str = "", tag: str = ""
-) -> Build:
-    """Build the image of each pin (default: the latest), and prove each one by asking it.
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """How to build. base: an image with the pin's sglang installed, or "cpu".
 
-    base: an image with the pin's sglang installed, or "cpu"; empty for the first of the pin's base images
-    that is here, else "cpu".
+    base: empty for the first of the pin's base images that is here, else "cpu".
+    tag: the image's name; push: send it to the registry of that name and record its digest.
     """
+
+    base: str = ""
+    tag: str = ""
+    push: bool = False
+    use_cache: bool = True
+
+
+def build_images(
+    root: Path, pins: Sequence[str], access: Access, *, engine: str = "auto", options: BuildOptions = BuildOptions()
+) -> Build:
+    """Build the image of each pin (default: the latest), and prove each one by asking it."""
     names = [chosen_pin(root, pin) for pin in pins] or [chosen_pin(root, None)]
-    if tag and len(names) > 1:
+    if options.tag and len(names) > 1:
         raise ConfigError("one tag cannot name several images", found=", ".join(names))
+    if options.push and not has_registry(options.tag):
+        raise ConfigError(
+            "the image has no name that a registry would take",
+            found=options.tag,
+            hint="patchkit build --push --tag REGISTRY/NAME:TAG",
+        )
     chosen = choose_engine(engine, access)
-    return Build(tuple(_build(root, read_pin(root, name), access, chosen, base=base, tag=tag) for name in names))
+    if options.push and not isinstance(chosen, ContainerEngine):
+        raise ConfigError("a virtual environment cannot be pushed", hint="patchkit build --push --engine podman ...")
+    return Build(tuple(_build(root, read_pin(root, name), access, chosen, options) for name in names))
 
 
-def _build(root: Path, pin: Pin, access: Access, engine: Engine, *, base: str, tag: str) -> BuiltImage:
+def has_registry(tag: str) -> bool:
+    """Return whether the name says which registry it belongs to."""
+    host, slash, _ = tag.partition("/")
+    return bool(slash) and ("." in host or ":" in host) and host != "localhost"
+
+
+def _build(root: Path, pin: Pin, access: Access, engine: Engine, options: BuildOptions) -> BuiltImage:
     started = time.monotonic()
-    base_image = _bring_base(pin, access, engine, base)
+    base_image = _bring_base(pin, access, engine, options.base)
     facts = engine.inspect(base_image)
     if facts is None:
         raise CommandError(f"{engine.name} has no image {base_image}", hint=f"{engine.name} pull {base_image}")
+    name = options.tag or image_tag(root, pin.name, engine)
     with tempfile.TemporaryDirectory(prefix="patchkit-context-") as folder:
         context = Path(folder)
         manifest = write_context(root, pin.name, context)
@@ -63,21 +89,19 @@ def _build(root: Path, pin: Pin, access: Access, engine: Engine, *, base: str, t
             revision=_revision(root),
             created=int(time.time()) if timestamp is None else timestamp,
         )
-        name = tag or image_tag(root, pin.name, engine)
         access.progress(f"building {name} on {base_image}")
-        image = engine.build(
-            BuildRequest(
-                base_image,
-                context,
-                name,
-                timeout_s=access.deadline_s,
-                labels=labels.as_labels(),
-                timestamp=timestamp,
-                talk=access.progress,
-            )
+        request = BuildRequest(
+            base_image,
+            context,
+            name,
+            timeout_s=access.deadline_s,
+            labels=labels.as_labels(),
+            timestamp=timestamp,
+            use_cache=options.use_cache,
         )
+        image = engine.build(request)
     prove_image(engine, image)
-    return BuiltImage(
+    built = BuiltImage(
         pin=pin.name,
         engine=engine.name,
         image=image,
@@ -89,6 +113,25 @@ def _build(root: Path, pin: Pin, access: Access, engine: Engine, *, base: str, t
         files=len(manifest.files),
         seconds=time.monotonic() - started,
     )
+    if options.push and isinstance(engine, ContainerEngine):
+        return _push(root, built, labels, engine, access)
+    return built
+
+
+def _push(root: Path, built: BuiltImage, labels: Labels, engine: ContainerEngine, access: Access) -> BuiltImage:
+    """Send the image to its registry and record what it is called there in patches/<pin>/images.json."""
+    access.progress(f"pushing {built.tag}")
+    digest = engine.push(built.image, built.tag, timeout_s=access.deadline_s)
+    entry = {
+        "reference": built.tag,
+        "digest": digest,
+        "version": labels.version,
+        "series": built.series,
+        "base": built.base,
+        "base_digest": built.base_id,
+    }
+    record_image(root, built.pin, entry)
+    return replace(built, pushed=digest)
 
 
 def _bring_base(pin: Pin, access: Access, engine: Engine, asked: str) -> str:

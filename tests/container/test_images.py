@@ -11,7 +11,7 @@ from patchkit.engines.podman import Podman
 from patchkit.errors import ConfigError, VerifyError
 from patchkit.results import BuiltImage
 from patchkit.upstream import Access
-from patchkit.verbs.build import build_images
+from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.smoke import run_smoke
 from tests.small_store import ABORT, PIN
 
@@ -22,7 +22,7 @@ VERIFY = ("python3", "/opt/patchkit/inimage.py", "verify")
 
 @pytest.fixture
 def image(engine: ContainerEngine, root: Path, access: Access, small_base: str) -> BuiltImage:
-    return build_images(root, [], access, engine=engine.name, base=small_base).images[0]
+    return build_images(root, [], access, engine=engine.name, options=BuildOptions(base=small_base)).images[0]
 
 
 def derive(podman: Podman, image: str, folder: Path, *steps: str) -> str:
@@ -59,7 +59,7 @@ def test_smoke_control(engine: ContainerEngine, image: BuiltImage, root: Path, a
 
 
 def test_one_changed_byte_is_found(podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path) -> None:
-    image = build_images(root, [], access, engine="podman", base=small_base).images[0].image
+    image = build_images(root, [], access, engine="podman", options=BuildOptions(base=small_base)).images[0].image
     changed = derive(podman, image, tmp_path, f"RUN sed -i s/gone/gonE/ {INSTALLED}")
     ran = podman.run(RunRequest(changed, VERIFY, timeout_s=60))
     assert ran.status == 4
@@ -69,7 +69,7 @@ def test_one_changed_byte_is_found(podman: Podman, root: Path, access: Access, s
 
 
 def test_stale_byte_code_is_found(podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path) -> None:
-    image = build_images(root, [], access, engine="podman", base=small_base).images[0].image
+    image = build_images(root, [], access, engine="podman", options=BuildOptions(base=small_base)).images[0].image
     old = (
         f"import py_compile; p = '{INSTALLED}'; t = open(p).read(); open(p, 'w').write(t.replace('gone', 'done')); "
         "py_compile.compile(p, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH); open(p, 'w').write(t)"
@@ -88,13 +88,36 @@ def test_a_base_of_another_release_is_refused_before_a_layer_is_written(
     other = derive(podman, small_base, tmp_path, steps)
     tag = "localhost/patchkit-test/wrong:1"
     with pytest.raises(ConfigError) as caught:
-        build_images(root, [], access, engine="podman", base=other, tag=tag)
+        build_images(root, [], access, engine="podman", options=BuildOptions(base=other, tag=tag))
     assert "is not v0.5.12.post1" in caught.value.what
     assert "v0.5.13" in caught.value.what
     assert podman.inspect(tag) is None
 
 
 def test_a_base_with_the_series_is_refused(podman: Podman, root: Path, access: Access, small_base: str) -> None:
-    image = build_images(root, [], access, engine="podman", base=small_base).images[0].image
+    image = build_images(root, [], access, engine="podman", options=BuildOptions(base=small_base)).images[0].image
     with pytest.raises(ConfigError, match="carries this series already"):
-        build_images(root, [], access, engine="podman", base=image, tag="localhost/patchkit-test/twice:1")
+        build_images(
+            root, [], access, engine="podman", options=BuildOptions(base=image, tag="localhost/patchkit-test/twice:1")
+        )
+
+
+def test_two_builds_are_one_image(
+    podman: Podman, root: Path, access: Access, small_base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    options = BuildOptions(base=small_base, use_cache=False)
+    first = build_images(root, [], access, engine="podman", options=options).images[0]
+    second = build_images(root, [], access, engine="podman", options=options).images[0]
+    assert first.image == second.image
+    facts = podman.inspect(first.image)
+    assert facts is not None
+    assert facts.labels["org.opencontainers.image.created"] == "2026-01-01T00:00:00Z"
+
+
+def test_a_pushed_image_has_a_digest(
+    podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path
+) -> None:
+    image = build_images(root, [], access, engine="podman", options=BuildOptions(base=small_base)).images[0]
+    digest = podman.push(image.image, f"oci:{tmp_path}/image:1", timeout_s=120)
+    assert digest in (tmp_path / "image" / "index.json").read_text()

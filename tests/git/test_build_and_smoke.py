@@ -12,8 +12,9 @@ import pytest
 from patchkit.engines import venv
 from patchkit.errors import ConfigError, SmokeError, VerifyError
 from patchkit.results import BuiltImage, Smoke
+from patchkit.store import read_images, record_image
 from patchkit.upstream import Access
-from patchkit.verbs.build import build_images
+from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.smoke import run_smoke
 from tests.small_store import ABORT, PIN, write_store
@@ -130,6 +131,20 @@ def test_an_unknown_engine_is_refused(root: Path, access: Access, monkeypatch: p
     monkeypatch.setenv("PATCHKIT_ENGINE", "lxc")
     with pytest.raises(ConfigError, match="there is no engine lxc"):
         build_images(root, [], access)
+
+
+@pytest.mark.parametrize("tag", ["", "sglang:1", "localhost/sglang:1", "us/sglang:1"])
+def test_a_push_needs_a_registry(root: Path, access: Access, tag: str) -> None:
+    with pytest.raises(ConfigError, match="no name that a registry would take"):
+        build_images(root, [], access, engine="venv", options=BuildOptions(tag=tag, push=True))
+
+
+def test_a_pushed_image_is_recorded_once(root: Path) -> None:
+    entry = {"reference": "ghcr.io/us/sglang:1", "digest": "sha256:1"}
+    record_image(root, PIN, entry)
+    record_image(root, PIN, {"reference": "ghcr.io/us/sglang:2", "digest": "sha256:2"})
+    record_image(root, PIN, entry)
+    assert [image["digest"] for image in read_images(root, PIN)] == ["sha256:1", "sha256:2"]
 
 
 # -- smoke ----------------------------------------------------------------------------------------------------
