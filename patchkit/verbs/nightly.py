@@ -17,7 +17,7 @@ from patchkit.repository import Repository, find_repository, hold_lock, publishe
 from patchkit.results import Nightly
 from patchkit.store import pin_names, read_series_names, read_topics
 from patchkit.upstream import Access, listed_versions
-from patchkit.verbs.build import build_images
+from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.bump import bump_version
 from patchkit.verbs.smoke import run_smoke
 from patchkit.verbs.verify import verify_pins
@@ -209,7 +209,8 @@ class RealSteps:
 
     def build(self, root: Path, night: Night) -> Told:
         """Build the image of the pin."""
-        result = build_images(root, [night.pin_to], self.access, engine=night.engine, base=night.base)
+        options = BuildOptions(base=night.base)
+        result = build_images(root, [night.pin_to], self.access, engine=night.engine, options=options)
         image = result.images[0]
         return Told(f"{image.engine}: {image.tag}", result.exit_code, "", render_json(result))
 
