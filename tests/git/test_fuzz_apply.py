@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from patchkit import inimage
 from patchkit.applied import Applied
 from patchkit.composing import Work
 from patchkit.errors import ConfigError, ConflictError, PatchError, PatchkitError
-from patchkit.model import TopicPatch
+from patchkit.model import ChangeKind, TopicPatch
 from patchkit.patchtext import read_patch, write_patch
+from patchkit.standing import id_of, is_stated
 from patchkit.verbs.apply import Wish, apply_work, stated_release
 from tests.git.fuzz import Case, make_case, read_tree, run_git, write_tree
 
@@ -104,3 +106,56 @@ def test_patchkit_and_git_agree(tmp_path: Path, pytestconfig: pytest.Config) -> 
             wrong.append(f"seed {seed} ({', '.join(case.damages)}): {found}")
         shutil.rmtree(scratch)
     assert not wrong, f"{counts}\n" + "\n".join(wrong[:50])
+
+
+def image_disagreement(case: Case, scratch: Path) -> str:
+    """Return how the file that runs inside an image and git disagree; empty if they do not, or where it refuses.
+
+    It proves the ids of each file before and after, so only results with the promised ids count as accepted.
+    """
+    try:
+        sections = inimage.read_patch(case.patch)
+    except inimage.RefusalError:
+        return ""
+    before = {name: content for name, (content, _) in case.target.items()}
+    results = {path: inimage.apply_hunks(before.get(path, b""), hunks) for path, hunks in sections.items()}
+    if any(placed.problem for _, hunks in results.values() for placed in hunks):
+        return ""
+    after = {path: content for path, (content, _) in results.items()}
+    if not is_promised(case.patch, before, after):
+        return ""
+    scratch.mkdir()
+    write_tree(scratch, case.target)
+    if run_git(["apply", "-"], scratch, case.patch).returncode != 0:
+        return "it applies, git does not"
+    gits = read_tree(scratch)
+    wrong = [path for path, content in after.items() if content != gits.get(path, (b"", False))[0]]
+    return f"another result in {wrong}" if wrong else ""
+
+
+def is_promised(raw: bytes, before: dict[str, bytes], after: dict[str, bytes]) -> bool:
+    """Whether every file has the ids of its index line, before and after."""
+    try:
+        sections = read_patch(raw).files
+    except PatchError:
+        return False
+    for section in sections:
+        old = before.get(section.path)
+        new = None if section.kind is ChangeKind.DELETE else after.get(section.path)
+        if not (is_stated(id_of(old), section.preimage_id) and is_stated(id_of(new), section.postimage_id)):
+            return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_the_file_inside_the_image_and_git_agree(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    wrong = []
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    for seed in seeds(pytestconfig):
+        case = make_case(seed, repository)
+        found = image_disagreement(case, tmp_path / "case")
+        wrong += [f"seed {seed} ({', '.join(case.damages)}): {found}"] if found else []
+        shutil.rmtree(tmp_path / "case", ignore_errors=True)
+    assert not wrong, "\n".join(wrong[:50])
