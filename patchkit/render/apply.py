@@ -6,12 +6,11 @@ from patchkit.applied import Applied
 def text(result: Applied) -> str:
     """Return what was done, what was found, and each hunk that is not where the patch says."""
     lines = [result.recovered] if result.recovered else []
-    lines.append(f"{_headline(result)}: {result.label}, {_contents(result)}")
+    lines.append(f"{_headline(result)}: {result.label}{_contents(result)}")
     lines += [f"  {name} at an offset of {offset:+d}" for name, offset in result.offsets.items()]
     if result.files and not result.dry_run:
-        lines.append(
-            f"  {len(result.files)} files changed, each proven by its blob id; it was {result.verdict.value} before"
-        )
+        changed = _count(len(result.files), "file")
+        lines.append(f"  {changed} changed, each proven by its blob id; before: {result.verdict.value}")
     return "\n".join(lines)
 
 
@@ -23,5 +22,10 @@ def _headline(result: Applied) -> str:
 
 
 def _contents(result: Applied) -> str:
-    inside = f"{len(result.topics)} of {len(result.series)} topics in"
-    return f"{inside}, {result.hunks} hunks" if result.files and result.hunks else inside
+    """Return how many topics are in, where there is more than one to count, and the hunks that were placed."""
+    topics = f", {len(result.topics)} of {len(result.series)} topics in" if len(result.series) > 1 else ""
+    return topics + (f", {_count(result.hunks, 'hunk')}" if result.hunks else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

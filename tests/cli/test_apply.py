@@ -1,0 +1,104 @@
+"""`apply` on the command line: what it prints, and what it ends with."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from patchkit.cli import main
+from patchkit.patchtext import blob_id
+from patchkit.verbs.apply import series_work
+
+ROOT = Path(__file__).parents[2]
+PATH = "python/sglang/srt/a.py"
+BEFORE = b"".join(b"line %d\n" % number for number in range(1, 11))
+AFTER = BEFORE.replace(b"line 5\n", b"line 5\nline X\n")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    place = tmp_path / "tree" / PATH
+    place.parent.mkdir(parents=True)
+    place.write_bytes(BEFORE)
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def patch_file(tmp_path: Path) -> Path:
+    ids = (blob_id(BEFORE).encode(), blob_id(AFTER).encode())
+    raw = b"diff --git a/%s b/%s\nindex %s..%s 100644\n--- a/%s\n+++ b/%s\n" % (
+        PATH.encode(), PATH.encode(), *ids, PATH.encode(), PATH.encode(),
+    )  # fmt: skip
+    raw += b"@@ -3,6 +3,7 @@\n line 3\n line 4\n line 5\n+line X\n line 6\n line 7\n line 8\n"
+    (tmp_path / "x.patch").write_bytes(raw)
+    return tmp_path / "x.patch"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_apply_again_and_back(tree: Path, patch_file: Path) -> None:
+    command = ("apply", tree, "--patch", patch_file)
+    planned = run(*command, "--dry-run")
+    assert (planned.exit_code, planned.stdout) == (0, "would be applied: x.patch, 1 hunk\n")
+    assert (tree / PATH).read_bytes() == BEFORE
+    first = run(*command)
+    assert (first.exit_code, first.stdout) == (
+        0,
+        "applied: x.patch, 1 hunk\n  1 file changed, each proven by its blob id; before: pristine\n",
+    )
+    again = run(*command)
+    assert (again.exit_code, again.stdout) == (0, "already applied: x.patch\n")
+    back = run(*command, "--reverse")
+    assert back.exit_code == 0
+    assert back.stdout.startswith("taken out: x.patch")
+    assert (tree / PATH).read_bytes() == BEFORE
+
+
+def test_json_is_one_document(tree: Path, patch_file: Path) -> None:
+    document = json.loads(run("apply", tree, "--patch", patch_file, "--json").stdout)
+    assert (document["schema"], document["exit_code"], document["verdict"]) == ("patchkit/apply/1", 0, "pristine")
+    assert document["files"] == [{"path": PATH, "before": blob_id(BEFORE), "after": blob_id(AFTER)}]
+
+
+def test_conflict_is_3_with_hunk_line_and_reason(tree: Path, patch_file: Path) -> None:
+    (tree / PATH).write_bytes(BEFORE.replace(b"line 5", b"line five"))
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert result.stderr == (
+        "error: this patch does not apply: 1 of 1 hunk has no place\n"
+        f"  where: {PATH}#1 ({patch_file}:5)\n"
+        f'  found: {PATH}#1: line 5 is "line five", the patch expects "line 5"\n'
+        "  kept:  checkout unchanged\n"
+    )
+
+
+def test_malformed_patch_is_2_with_file_line_and_mend(tree: Path, patch_file: Path) -> None:
+    patch_file.write_bytes(patch_file.read_bytes().replace(b"-3,6 +3,7", b"-3,6 +3,8"))
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: the hunk does not fit its counts\n"
+        f"  where: {patch_file}:5\n"
+        "  found: header says 6 old and 8 new lines; 6 and 7 found\n"
+        "  hint:  a cut-off file, or else: @@ -3,6 +3,7 @@\n"
+    )
+    assert (tree / PATH).read_bytes() == BEFORE
+
+
+def test_patch_and_pin_exclude_each_other(tree: Path, patch_file: Path) -> None:
+    result = run("apply", tree, "--patch", patch_file, "--pin", "v0.5.12.post1")
+    assert result.exit_code == 2
+    assert "--patch takes a file instead of a series" in result.stderr
+
+
+def test_the_shipped_series_on_a_tree_without_its_files_names_each_of_them(tree: Path) -> None:
+    result = run("--root", ROOT, "--offline", "apply", tree, "--pin", "v0.5.12.post1")
+    assert result.exit_code == 3
+    for topic in series_work(ROOT, "v0.5.12.post1").topics:
+        for section in topic.patch.files:
+            assert section.path in result.stderr
+    assert "no such file" in result.stderr
