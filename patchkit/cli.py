@@ -192,8 +192,10 @@ def run(pin: str | None, engine: str) -> None:
 @main.command()
 @click.argument("pin", required=False)
 @click.option("--check", is_flag=True, help="Write nothing; end with 4 when a file is not current.")
-def refresh(pin: str | None, check: bool) -> None:
-    """Write the generated files of PIN again: sglang.patch and manifest.json.
+@click.option("--canonical", is_flag=True, help="Write every patch anew: full ids, present line numbers.")
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Write what should be there here.")
+def refresh(pin: str | None, check: bool, canonical: bool, output: Path | None) -> None:
+    """Take the open edit of PIN over, and write its generated files again: sglang.patch and manifest.json.
 
     \b
     patchkit refresh                   the newest pin
@@ -201,7 +203,25 @@ def refresh(pin: str | None, check: bool) -> None:
     """
     from patchkit.verbs.refresh import refresh_pin
 
-    show(refresh_pin(root(), pin, access(), check=check))
+    show(refresh_pin(root(), pin, access(), check=check, canonical_text=canonical, output=output))
+
+
+@main.command()
+@click.argument("pin", required=False)
+@click.argument("topic_name", required=False, metavar="[TOPIC]")
+@click.option("--fresh", is_flag=True, help="Put an edit that is open aside, and begin anew.")
+@click.option("--close", is_flag=True, help="Remove the worktree, if the series has all of it.")
+def edit(pin: str | None, topic_name: str | None, fresh: bool, close: bool) -> None:
+    """Open a worktree at PIN with one commit a topic, to be changed with any git tool.
+
+    \b
+    patchkit edit v0.5.16              all topics, the last on top
+    patchkit edit v0.5.16 timeouts     stop at one topic
+    patchkit refresh v0.5.16           take over what was committed
+    """
+    from patchkit.verbs.edit import close_edit, edit_pin
+
+    show(close_edit(root(), pin) if close else edit_pin(root(), pin, access(), topic=topic_name, fresh=fresh))
 
 
 @main.command()

@@ -90,13 +90,16 @@ def mail_date(raw: str) -> str:
 
 
 def author_parts(author: str) -> tuple[str, str]:
-    """Return name and address of an author."""
-    name, address = email.utils.parseaddr(author)
-    return name or address, address
+    """Return name and address of an author. A name may hold a comma, as git's may, quoted or not."""
+    name, found, rest = author.rpartition("<")
+    if not found:
+        return author.strip(), author.strip()
+    address = rest.partition(">")[0].strip()
+    return name.strip().strip('"') or address, address
 
 
 def _address(author: str) -> str:
-    return email.utils.parseaddr(author)[1] if "@" in author else ""
+    return author_parts(author)[1] if "@" in author else ""
 
 
 def _seconds(date: str) -> float | None:

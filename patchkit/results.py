@@ -24,9 +24,31 @@ class Result(Protocol):
         ...
 
 
+class TopicState(StrEnum):
+    """What an export of an edit makes of one topic."""
+
+    UNCHANGED = "unchanged"
+    REFRESHED = "refreshed only"  # other line numbers, context or ids; it adds and removes the same lines
+    REWORDED = "reworded"  # other author, date or message; it adds and removes the same lines
+    EDITED = "edited"
+    NEW = "new"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """One topic of a series that was, or would be, written again."""
+
+    topic: str
+    state: TopicState
+
+
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """`refresh`: which generated files of a pin were, or would be, written again."""
+    """`refresh`: which files of a pin were, or would be, written again.
+
+    topics: where an edit was taken over, or patches were made canonical. edit: the worktree that it came from.
+    """
 
     verb: ClassVar[str] = "refresh"
     schema: ClassVar[int] = 1
@@ -34,11 +56,39 @@ class Refresh:
     pin: str
     changed: tuple[str, ...]
     check: bool
+    topics: tuple[TopicChange, ...] = ()
+    edit: str = ""
 
     @property
     def exit_code(self) -> int:
         """4 when a check found a file that is not current."""
         return 4 if self.check and self.changed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`edit`: the worktree in which a series can be changed.
+
+    commits: each topic with its commit, in order. at: the topic whose commit is to be amended now; empty: all of
+    them are there, the last on top. created: whether it was made now. aside: where a former edit was put.
+    """
+
+    verb: ClassVar[str] = "edit"
+    schema: ClassVar[int] = 1
+
+    pin: str
+    folder: str
+    commits: tuple[tuple[str, str], ...]
+    at: str
+    created: bool
+    unfinished: tuple[str, ...] = ()
+    aside: str = ""
+    closed: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0: what cannot be done raises."""
+        return 0
 
 
 @dataclass(frozen=True, slots=True)

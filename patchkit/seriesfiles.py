@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from patchkit.adopt.naming import series_text, topic_tables
@@ -69,6 +69,11 @@ def plan_series(opened: OpenSeries, drafts: Sequence[Draft]) -> dict[str, bytes 
     if former != list(texts):
         files["series"] = series_text(list(texts)).encode()
     return {**files, **generated.files()}
+
+
+def canonical(drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the drafts so that each patch is written anew: full ids, present line numbers, canonical header lines."""
+    return [replace(draft, is_current=False) for draft in drafts]
 
 
 def write_series(opened: OpenSeries, files: Mapping[str, bytes | None]) -> list[str]:

@@ -58,6 +58,8 @@ LAYERS = [
     "parted",
     "seriesfiles",
     "storefacts",
+    "worktree",
+    "editing",
     "trees",
     "engines/",
     "nightly/",

@@ -1,13 +1,18 @@
 """How `refresh` is shown."""
 
+from patchkit.render import table
 from patchkit.results import Refresh
 
 
 def text(result: Refresh) -> str:
-    """Return what was written, or what is not current."""
+    """Return what became of each topic, and what was written or is not current."""
+    lines = []
+    if result.topics:
+        lines.append(f"{result.pin}: {result.edit or 'made canonical'}")
+        lines.append(table([(change.topic, change.state.value) for change in result.topics], indent="  "))
     if not result.changed:
-        return f"{result.pin}: the generated files are current"
+        return "\n".join([*lines, f"{result.pin}: every file is current"])
     if result.check:
-        listed = "\n".join(f"  {path}" for path in result.changed)
-        return f"{result.pin}: not current\n{listed}\n  hint:  patchkit refresh {result.pin}"
-    return "\n".join(f"wrote {path}" for path in result.changed)
+        listed = [f"  {path}" for path in result.changed]
+        return "\n".join([*lines, f"{result.pin}: not current", *listed, f"  hint:  patchkit refresh {result.pin}"])
+    return "\n".join([*lines, *(f"wrote {path}" for path in result.changed)])

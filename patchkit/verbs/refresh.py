@@ -1,36 +1,81 @@
-"""`refresh`: write the generated files of a pin again, or tell whether they are current."""
+"""`refresh`: take an open edit over into the series, and write what is generated from it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from patchkit.bake import BAKE, shipped_bake_text
+from patchkit.drafts import rebuild
+from patchkit.editing import export_edit, series_digests, tell_changes
 from patchkit.errors import ConfigError
 from patchkit.generated import generate
 from patchkit.results import Refresh
-from patchkit.store import chosen_pin, pin_folder, read_series, replace_file
+from patchkit.seriesfiles import OpenSeries, canonical, open_series, plan_series, write_series
+from patchkit.store import PATCHES, chosen_pin, pin_folder, read_series, replace_pin_files
 from patchkit.upstream import Access, bring_pin
+from patchkit.worktree import edit_folder, mark_start, open_edits
 
 
-def refresh_pin(root: Path, pin: str | None, access: Access, *, check: bool = False) -> Refresh:
-    """Compose the pin's series and write sglang.patch, manifest.json and the bake file where they differ.
+def refresh_pin(
+    root: Path,
+    pin: str | None,
+    access: Access,
+    *,
+    check: bool = False,
+    canonical_text: bool = False,
+    output: Path | None = None,
+) -> Refresh:
+    """Write the patches of a pin as its edit has them, then sglang.patch and manifest.json; only what differs.
 
-    check: write nothing.
+    Without an edit, the patches stay as they are.
+
+    check: write nothing into the store. canonical_text: write every patch anew, with full ids and present line
+    numbers. output: where the files as they should be are written too, for whoever reads the result of a check.
     """
     name = chosen_pin(root, pin)
-    series = read_series(root, name)
-    upstream = bring_pin(series.pin, access)
-    folder = pin_folder(root, name)
-    files = generate(series, upstream).files()
-    changed = [file for file, content in files.items() if _content(folder / file) != content]
+    folder = edit_folder(root, name)
+    if name not in open_edits(root) and not canonical_text:
+        return _refresh_generated(root, name, access, check=check, output=output)
+    opened = open_series(root, name, access)
+    drafts = opened.drafts
+    is_edit = name in open_edits(root)
+    if is_edit:
+        drafts = export_edit(opened, folder).drafts
+    if canonical_text:
+        drafts = tuple(canonical(rebuild(drafts, opened.upstream, what=f"series {name}")))
+    files = plan_series(opened, drafts)
+    topics = tell_changes(opened, files, [draft.topic for draft in drafts])
+    changed = _differing(opened, files)
+    _write_output(output, name, files)
     if not check:
-        for file in changed:
-            replace_file(folder / file, files[file])
-    told = [f"patches/{name}/{file}" for file in changed]
-    bake = shipped_bake_text(root)
-    if bake is not None and _content(root / BAKE) != bake.encode():
-        told.append(BAKE)
-        if not check:
-            replace_file(root / BAKE, bake.encode())
-    return Refresh(pin=name, changed=tuple(told), check=check)
+        write_series(opened, files)
+        if is_edit:
+            mark_start(folder, name, series_digests(open_series(root, name, access)))
+    shown = tuple(f"{PATCHES}/{name}/{file}" for file in changed)
+    return Refresh(name, shown, check, tuple(topics), str(folder) if is_edit else "")
+
+
+def _refresh_generated(root: Path, name: str, access: Access, *, check: bool, output: Path | None) -> Refresh:
+    series = read_series(root, name)
+    files = generate(series, bring_pin(series.pin, access)).files()
+    changed = [file for file, content in files.items() if _content(pin_folder(root, name) / file) != content]
+    _write_output(output, name, files)
+    if not check:
+        replace_pin_files(root, name, {file: files[file] for file in changed})
+    return Refresh(pin=name, changed=tuple(f"{PATCHES}/{name}/{file}" for file in changed), check=check)
+
+
+def _differing(opened: OpenSeries, files: Mapping[str, bytes | None]) -> list[str]:
+    folder = pin_folder(opened.root, opened.name)
+    return [file for file, content in files.items() if _content(folder / file) != content]
+
+
+def _write_output(output: Path | None, name: str, files: Mapping[str, bytes | None]) -> None:
+    if output is None:
+        return
+    folder = output / PATCHES / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        if content is not None:
+            (folder / file).write_bytes(content)
 
 
 def _content(path: Path) -> bytes | None:

@@ -1,6 +1,5 @@
 """Write projects with patch folders as they are found in the field, each with one trouble."""
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,15 +122,12 @@ def commit_tags(made: Field, *tags: str) -> None:
 
 def mail(subject: str, body: str, diff: bytes) -> bytes:
     """Return a patch as git format-patch writes it."""
-    head = textwrap.dedent(f"""\
-        From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001
-        From: Ada <ada@example.com>
-        Date: Mon, 5 Jan 2026 10:00:00 +0100
-        Subject: [PATCH] {subject}
-
-        {body}
-        ---
-        """)
+    head = (
+        "From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001\n"
+        "From: Ada <ada@example.com>\n"
+        "Date: Mon, 5 Jan 2026 10:00:00 +0100\n"
+        f"Subject: [PATCH] {subject}\n\n{body}\n---\n"
+    )
     return head.encode() + b"\n" + diff + b"-- \n2.39.5\n\n"
 
 

@@ -1,0 +1,82 @@
+"""`edit`: a worktree at a pin with one commit a topic, to be changed with any git tool."""
+
+import shutil
+from pathlib import Path
+
+from patchkit.editing import series_digests
+from patchkit.errors import ConfigError
+from patchkit.letters import read_letter
+from patchkit.results import Edit
+from patchkit.seriesfiles import OpenSeries, open_series
+from patchkit.store import chosen_pin
+from patchkit.upstream import Access
+from patchkit.worktree import (
+    TopicFiles,
+    create_edit,
+    edit_folder,
+    is_untouched,
+    open_edits,
+    put_aside,
+    read_commits,
+    read_state,
+    stop_at,
+)
+
+
+def edit_pin(root: Path, pin: str | None, access: Access, *, topic: str | None = None, fresh: bool = False) -> Edit:
+    """Open the worktree of a pin's series, made now if there is none, and stop at a topic where one is named.
+
+    An edit that holds work is found again as it was left. fresh: put it aside, whole, and begin anew.
+    """
+    name = chosen_pin(root, pin)
+    folder = edit_folder(root, name)
+    opened = open_series(root, name, access)
+    if topic is not None:
+        opened.draft(topic)
+    aside = ""
+    there = name in open_edits(root)
+    if there and (fresh or (is_untouched(folder) and read_state(folder).files != series_digests(opened))):
+        aside = str(put_aside(root, name)) if fresh and not is_untouched(folder) else ""
+        shutil.rmtree(folder, ignore_errors=True)  # untouched, so nothing of it is lost
+        there = False
+    if not there:
+        _create(root, opened)
+    state = read_state(folder)
+    if topic is not None and not state.busy and not state.dirty and not state.head_elsewhere:
+        stop_at(folder, topic)
+    elif topic is not None:
+        raise ConfigError(
+            "the edit holds work that is not finished",
+            where=str(folder),
+            found=f"a {state.busy} is under way" if state.busy else ", ".join(state.dirty[:10]),
+            kept="the edit, as it was left",
+            hint=f"git -C {folder} status",
+        )
+    commits = tuple((commit.topic or "(new)", commit.id[:12]) for commit in read_commits(folder))
+    unfinished = tuple(filter(None, (f"a {state.busy} is under way" if state.busy else "", *state.dirty)))
+    return Edit(name, str(folder), commits, topic or "", created=not there, unfinished=unfinished, aside=aside)
+
+
+def close_edit(root: Path, pin: str | None) -> Edit:
+    """Remove the worktree of an edit that holds nothing that the series has not."""
+    name = chosen_pin(root, pin)
+    folder = edit_folder(root, name)
+    if name not in open_edits(root):
+        raise ConfigError(f"no edit of {name} is open", hint=f"patchkit edit {name}")
+    if not is_untouched(folder):
+        raise ConfigError(
+            "the edit holds work that the series has not",
+            where=str(folder),
+            kept="the edit, as it was left",
+            hint=f"patchkit refresh {name}    (or begin anew, and keep it aside: patchkit edit {name} --fresh)",
+        )
+    shutil.rmtree(folder)
+    return Edit(name, str(folder), (), "", created=False, closed=True)
+
+
+def _create(root: Path, opened: OpenSeries) -> None:
+    topics = [
+        TopicFiles(draft.topic, read_letter(draft.preamble, topic=draft.topic), draft.before, draft.after)
+        for draft in opened.drafts
+    ]
+    create_edit(root, opened.name, opened.upstream, topics, series_digests(opened))
