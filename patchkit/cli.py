@@ -302,10 +302,11 @@ def build(*, pins: tuple[str, ...], engine: str, base: str, tag: str, push: bool
 @click.option("--control", is_flag=True, help="Run without the series too: each fault must fail there.")
 @click.option("--topic", default="", help="Only this topic's tests.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write the verdicts here.")
+@click.option("--fresh", is_flag=True, help="Run the control again although its result is known.")
 @click.option("--keep", is_flag=True, help="Leave the containers for a look inside.")
 def smoke(
-    *, pin: str | None, engine: str, image: str, control: bool, topic: str, junit: Path | None, keep: bool
-) -> None:
+    *, pin: str | None, engine: str, image: str, control: bool, topic: str, junit: Path | None, fresh: bool, keep: bool
+) -> None:  # fmt: skip
     """Run the topics' smoke tests in the image of PIN.
 
     \b
@@ -316,7 +317,16 @@ def smoke(
 
     show(
         run_smoke(
-            root(), pin, access(), engine=engine, image=image, topic=topic, junit=junit, control=control, keep=keep
+            root(),
+            pin,
+            access(),
+            engine=engine,
+            image=image,
+            topic=topic,
+            junit=junit,
+            control=control,
+            fresh=fresh,
+            keep=keep,
         )
     )
 

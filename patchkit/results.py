@@ -290,6 +290,7 @@ class Smoke:
     image: str
     base: str
     control: bool
+    remembered: bool  # the control run is an earlier one: the same tests in the same base
     tests: tuple[SmokeVerdict, ...]
     seconds: float
     kept: tuple[str, ...]  # containers that were asked to be kept

@@ -19,6 +19,8 @@ def text(result: Smoke) -> str:
     total = f"{len(result.tests)} tests in {result.seconds:.1f} s with {result.engine}: {len(bad)} not as they must be"
     if result.control:
         total += f", {faults} fail without and pass with"
+    if result.remembered:
+        total += " (without: as in an earlier run of the same tests in the same base; --fresh runs it again)"
     if skipped:
         total += f", {skipped} not run"
     kept = [f"kept: {name}    # {result.engine} rm -f {name}" for name in result.kept]

@@ -7,6 +7,7 @@ from pathlib import Path
 from patchkit.control import judge, read_cases, write_junit
 from patchkit.engines.choose import choose_engine
 from patchkit.engines.engine import Engine, Mount, RunRequest
+from patchkit.engines.recipes import LOCK, key, recipe
 from patchkit.engines.runtime import bring_pytest
 from patchkit.engines.series_image import (
     LABEL,
@@ -17,7 +18,7 @@ from patchkit.engines.series_image import (
     write_smoke,
 )
 from patchkit.errors import CommandError, ConfigError, SmokeError
-from patchkit.model import SmokeCase
+from patchkit.model import Outcome, SmokeCase
 from patchkit.results import Smoke
 from patchkit.store import chosen_pin, replace_file
 from patchkit.upstream import Access
@@ -46,11 +47,13 @@ def run_smoke(
     topic: str = "",
     junit: Path | None = None,
     control: bool = False,
+    fresh: bool = False,
     keep: bool = False,
 ) -> Smoke:
     """Run the smoke tests of a pin (default: the latest) in its image.
 
-    image: instead of the one that `build` made. control: run them in the image's base as well.
+    image: instead of the one that `build` made. control: run them in the image's base as well; the result is
+    kept, and the same tests in the same base are not run again unless fresh.
     junit: where to write the verdicts. keep: leave the containers for a look inside.
     """
     started = time.monotonic()
@@ -63,12 +66,12 @@ def run_smoke(
     session = _Session(root, chosen, access, topic, keep)
     base = ""
     unpatched = None
+    remembered = False
     if control:
         base = _find_base(root, name, chosen, target)
-        access.progress(f"smoke without the series, in {base}")
-        unpatched = session.run(base, "without the series")
+        unpatched, remembered = session.run_control(base, fresh=fresh or keep)
     access.progress(f"smoke with the series, in {target}")
-    patched = session.run(target, "with the series")
+    patched = read_cases(session.run(target, "with the series"), where=f"{chosen.name} image {target}")
     verdicts = judge(patched, unpatched)
     if junit is not None:
         replace_file(junit, write_junit(verdicts, suite=f"smoke {name}").encode())
@@ -78,6 +81,7 @@ def run_smoke(
         image=target,
         base=base,
         control=control,
+        remembered=remembered,
         tests=verdicts,
         seconds=time.monotonic() - started,
         kept=tuple(session.kept),
@@ -95,8 +99,35 @@ class _Session:
         self.keep = keep
         self.kept: list[str] = []
 
-    def run(self, image: str, title: str) -> dict[str, SmokeCase]:
-        """Return the cases of one run; SmokeError when it ended without a JUnit file."""
+    def run_control(self, base: str, *, fresh: bool) -> tuple[dict[str, SmokeCase], bool]:
+        """Return the cases without the series, and whether they were remembered.
+
+        A result is remembered by all that it depends on: engine, base, runtime, tests. One with a case that is
+        neither ok nor a fault is not: a loaded machine must not be held against the next run.
+        """
+        where = f"{self.engine.name} image {base}"
+        memory = self.access.cache / "control" / f"{self._control_key(base)}.xml"
+        if memory.is_file() and not fresh:
+            return read_cases(memory.read_bytes(), where=str(memory)), True
+        self.access.progress(f"smoke without the series, in {base}")
+        report = self.run(base, "without the series")
+        cases = read_cases(report, where=where)
+        if all(case.outcome in (Outcome.OK, Outcome.FAULT) for case in cases.values()):
+            memory.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(memory, report)
+        return cases, False
+
+    def _control_key(self, base: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="patchkit-smoke-") as folder:
+            tests = Path(folder) / "smoke"
+            write_smoke(self.root, tests)
+            files = sorted(path for path in tests.rglob("*") if path.is_file())
+            contents = [part for path in files for part in (str(path.relative_to(tests)), path.read_bytes())]
+        pytest = bring_pytest(self.access).name
+        return key(self.engine.name, base, recipe(LOCK), pytest, self.topic, *contents)
+
+    def run(self, image: str, title: str) -> bytes:
+        """Return the JUnit file of one run; SmokeError when it ended without one."""
         with tempfile.TemporaryDirectory(prefix="patchkit-smoke-") as folder:
             tests, out = Path(folder) / "smoke", Path(folder) / "out"
             write_smoke(self.root, tests)
@@ -118,10 +149,10 @@ class _Session:
             )
             if ran.container:
                 self.kept.append(ran.container)
-            where = f"{self.engine.name} image {image}"
             report = out / "junit.xml"
             if report.is_file() and ran.status != _COLLECTED_NOTHING:
-                return read_cases(report.read_bytes(), where=where)
+                return report.read_bytes()
+        where = f"{self.engine.name} image {image}"
         tail = "\n".join((ran.stdout + ran.stderr).decode("utf-8", "replace").strip().splitlines()[-8:])
         if ran.status == _KILLED:
             raise CommandError(f"smoke {title} was killed; most likely it used up its memory", where=where, found=tail)

@@ -162,6 +162,17 @@ def test_control_shows_that_faults_need_the_series(built: Built, tmp_path: Path)
     assert (suite.get("tests"), suite.get("failures")) == ("3", "0")
 
 
+def test_a_control_run_is_remembered_until_a_test_changes(root: Path, access: Access) -> None:
+    build_images(root, [], access, engine="venv")
+    first = smoke(root, access)
+    again = smoke(root, access)
+    assert (first.remembered, again.remembered) == (False, True)
+    assert [test.without for test in again.tests] == [test.without for test in first.tests]
+    test_file = next((root / "patches/smoke/timeouts").glob("test_*.py"))
+    test_file.write_text(test_file.read_text() + "\n")
+    assert not smoke(root, access).remembered
+
+
 def test_one_topic_alone(built: Built) -> None:
     assert [test.topic for test in smoke(built.root, built.access, topic="timeouts", control=False).tests] == [
         "timeouts"
