@@ -98,6 +98,8 @@ class Release:
             req.prefix_len, req.extend_end = 0, len(req.origin_input_ids)
         elif self.at_least("0.5.15"):
             req.set_extend_range(0, len(req.origin_input_ids))
+        elif self.at_least("0.5.13"):
+            req.fill_len = len(req.origin_input_ids)
         else:
             req.fill_ids = list(req.origin_input_ids)
 
