@@ -1,10 +1,11 @@
 """Upstream files for the rebase engine: from a directory, or from a tree in the object store."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from patchkit.carry.nouns import Tree
 from patchkit.model import SOURCE_PREFIX
 from patchkit.upstream import Upstream
 
@@ -36,6 +37,9 @@ class DirectoryTree:
         """Return the paths below python/sglang/, sorted."""
         return self._paths
 
+    def load(self, paths: Sequence[str]) -> None:
+        """Do nothing: a directory is read file by file."""
+
     def _load(self, path: str) -> bytes | None:
         parts = path.split("/")
         if path.startswith("/") or ".." in parts or not (self.directory / path).is_file():
@@ -44,13 +48,13 @@ class DirectoryTree:
 
 
 class UpstreamTree:
-    """A release in the object store; what will be asked for is best fetched at once."""
+    """A release in the object store."""
 
     def __init__(self, upstream: Upstream) -> None:
         self.upstream = upstream
         self._read: dict[str, bytes | None] = {}
 
-    def fetch(self, paths: Sequence[str]) -> None:
+    def load(self, paths: Sequence[str]) -> None:
         """Read many files with one process."""
         missing = [path for path in paths if path not in self._read]
         if missing:
@@ -58,7 +62,7 @@ class UpstreamTree:
 
     def read(self, path: str) -> bytes | None:
         """Return a file's bytes; None when there is no such file."""
-        self.fetch([path])
+        self.load([path])
         return self._read[path]
 
     @cached_property
@@ -68,3 +72,24 @@ class UpstreamTree:
     def paths(self) -> Sequence[str]:
         """Return the paths below python/sglang/, sorted."""
         return self._paths
+
+
+class LayeredTree:
+    """A tree with some files replaced, added or (None) taken away: what topics before this one made of it."""
+
+    def __init__(self, below: Tree, files: Mapping[str, bytes | None]) -> None:
+        self.below = below
+        self.files = files
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file's bytes; None when there is no such file."""
+        return self.files[path] if path in self.files else self.below.read(path)
+
+    def load(self, paths: Sequence[str]) -> None:
+        """Fetch many files at once."""
+        self.below.load([path for path in paths if path not in self.files])
+
+    def paths(self) -> Sequence[str]:
+        """Return all paths, sorted."""
+        known = {*self.below.paths(), *self.files}
+        return sorted(path for path in known if self.files.get(path, b"") is not None)

@@ -18,9 +18,9 @@ from patchkit.carry.nouns import (
     Cause,
     Conflict,
     Edit,
-    Lines,
     Outcome,
     Piece,
+    Settle,
     Source,
     Stage,
     Tree,
@@ -28,6 +28,7 @@ from patchkit.carry.nouns import (
 )
 from patchkit.carry.results import settled_pieces
 from patchkit.carry.scene import Scene
+from patchkit.carry.settling import conflict_of, settle_conflicts
 from patchkit.carry.upstreamed import ask_upstream
 from patchkit.model import FilePatch
 
@@ -37,9 +38,10 @@ StageRule = Callable[[Edit, Scene], Outcome | None]
 STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit, carry_beside)
 
 
-def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree) -> Carried:
+def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Sequence[Settle] = ()) -> Carried:
     """Carry every section; each hunk ends in exactly one decision.
 
+    settle: asked in turn for a text for each conflict: the ledger, a resolver.
     Raises: ConflictError where the patch does not fit the old upstream.
     """
     library = Library(new)
@@ -49,10 +51,11 @@ def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree) -> Carried:
             case.outcomes = [_carry_edit(edit, case, library) for edit in case.edits]
     drop_needless(cases)
     _part_overlaps(cases)
-    judge(cases, library)
     for case in cases:
         if case.scene is not None and not case.new_missing:
             case.outcomes, case.spans = conflicts.settle_spans(case.outcomes, case.scene)
+            settle_conflicts(case, settle)
+    judge(cases, library)
     return _written(cases, new)
 
 
@@ -160,25 +163,4 @@ def _conflicts(cases: Iterable[Case]) -> Iterable[Conflict]:
     for case in cases:
         for outcome in case.outcomes:
             if outcome.action is Action.UNRESOLVED and case.scene is not None:
-                yield _conflict(outcome, case, case.scene)
-
-
-def _conflict(outcome: Outcome, case: Case, scene: Scene) -> Conflict:
-    edit = outcome.edit
-    span = next((one for one in case.spans if one.lo <= edit.lo and edit.hi <= one.hi), None)
-    base, theirs = scene.base.lines[edit.lo : edit.hi], edit.new
-    ours: Lines = ()
-    if span is not None:
-        shown = conflicts.marked(span, case.edits, scene)
-        base, ours, theirs = shown.base, scene.new.lines[span.new_lo : span.new_hi], shown.theirs
-    return Conflict(
-        path=case.path,
-        hunk=edit.hunk,
-        cause=outcome.cause,
-        scope=scene.scope_of(edit),
-        base="\n".join(base),
-        ours="\n".join(ours),
-        theirs="\n".join(theirs),
-        line=span.new_lo + 1 if span else 0,
-        candidates=tuple(line for line in outcome.evidence if line.startswith("candidate: ")),
-    )
+                yield conflict_of(outcome, case, case.scene)

@@ -51,11 +51,12 @@ class Library:
     def _all(self) -> dict[str, Source]:
         if self._texts is None:
             self._texts = {}
-            for path in self.tree.paths():
-                if path.endswith(".py"):
-                    data = self.tree.read(path)
-                    if data is not None:
-                        self._texts[path] = Source(data)
+            paths = [path for path in self.tree.paths() if path.endswith(".py")]
+            self.tree.load(paths)
+            for path in paths:
+                data = self.tree.read(path)
+                if data is not None:
+                    self._texts[path] = Source(data)
         return self._texts
 
 

@@ -1,7 +1,7 @@
 """The nouns of the rebase engine: source, edit, piece, outcome, decision. Frozen values, no I/O."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -25,6 +25,10 @@ class Tree(Protocol):
         """Return all paths, sorted."""
         ...
 
+    def load(self, paths: Sequence[str]) -> None:
+        """Fetch many files at once, where that is cheaper; they are still read one by one."""
+        ...
+
 
 class Stage(StrEnum):
     """What decided about a hunk, in the order in which it is asked."""
@@ -39,6 +43,7 @@ class Stage(StrEnum):
     TOKENS = "tokens"
     NEEDLESS = "needless"
     RESOLVER = "resolver"
+    HAND = "by hand"
     NONE = "none"
 
 
@@ -177,6 +182,18 @@ class Conflict:
     theirs: str
     line: int  # in the new upstream file, from 1; 0 where there is none
     candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A text for a conflict's span, and where it comes from: the ledger or a resolver."""
+
+    text: Lines
+    stage: Stage
+    evidence: str
+
+
+Settle = Callable[[Conflict], Settled | None]
 
 
 @dataclass(frozen=True, slots=True)

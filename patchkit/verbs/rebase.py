@@ -1,60 +1,317 @@
-"""Make the series of a new pin out of an old one."""
+"""`rebase`: make the series of a new pin out of an old one, topic by topic; stop where a person must settle."""
 
-import json
-import os
-import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
+from typing import Any
 
-from patchkit.carry.engine import carry_patch
-from patchkit.carry.nouns import Action, Carried
+from patchkit.carry.nouns import Settle
 from patchkit.carry.report import report_of
+from patchkit.drafts import Draft, read_drafts, result_of
 from patchkit.errors import ConfigError
-from patchkit.objects import File, ObjectStore
+from patchkit.ledger import Entry, read_ledger, replay, write_entry
 from patchkit.patchtext import read_patch
-from patchkit.trees import DirectoryTree
+from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
+from patchkit.rebasing.state import (
+    RebaseState,
+    find_state,
+    folder_of,
+    keep_result,
+    read_results,
+    read_state,
+    remove_state,
+    write_state,
+)
+from patchkit.rebasing.steps import Move, as_files, carry_topic, contents, patch_of
+from patchkit.rebasing.work import read_work, resolutions, write_work
+from patchkit.repository import find_repository, hold_lock
+from patchkit.resolver import propose
+from patchkit.results import Rebase, RebasedHunk, RebasedTopic
+from patchkit.rules.compose import NamedPatch
+from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series
+from patchkit.trees import LayeredTree, UpstreamTree
+from patchkit.upstream import Access, Upstream, bring_pin, bring_version, listed_versions
+from patchkit.versions import bare, is_version, order
 
 
-def rebase_file(patch: Path, base: Path, onto: Path, out: Path) -> Carried:
-    """Carry one patch file from one upstream directory to another and write the outcome below `out`.
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for. through: step through the releases between. accept_suspects: do not stop for them."""
 
-    Writes out/tree/ (each changed file whole; conflicts marked), out/result.patch (what is carried, without
-    the conflicts) and out/report.json.
-    """
-    if out.exists() and any(out.iterdir()):
-        raise ConfigError("the output folder is not empty", where=str(out), hint=f"rm -r {out}")
-    text = read_patch(patch.read_bytes(), name=str(patch))
-    new = DirectoryTree(onto)
-    carried = carry_patch(text.files, DirectoryTree(base), new)
-    out.mkdir(parents=True, exist_ok=True)
-    for path, data in carried.files.items():
-        if data is not None:
-            target = out / "tree" / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-    (out / "result.patch").write_bytes(_diff(carried, new))
-    _write(out / "report.json", json.dumps(report_of(carried), indent=1, ensure_ascii=False) + "\n")
-    return carried
+    onto: str
+    source: str | None = None
+    through: bool = False
+    accept_suspects: bool = False
+    resolver: str = ""
 
 
-def _diff(carried: Carried, new: DirectoryTree) -> bytes:
-    before: dict[str, File | None] = {}
-    after: dict[str, File | None] = {}
-    for path, data in carried.clean.items():
-        old = new.read(path)
-        before[path] = None if old is None else File(old)
-        after[path] = None if data is None else File(data)
-    if not before:
-        return b""
-    with tempfile.TemporaryDirectory(prefix="patchkit-") as scratch:
-        return ObjectStore.open(Path(scratch) / "objects").diff(before, after)
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """How a topic was settled by hand. why: goes into the ledger."""
+
+    today: date
+    why: str = ""
 
 
-def _write(path: Path, text: str) -> None:
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8", errors="surrogateescape")
-    os.replace(beside, path)
+def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
+    """Begin to carry the series of a pin, the latest one by default, to another release."""
+    with hold_lock(root, "rebase", wait_s=0):
+        if find_state(root) is not None:
+            raise ConfigError(
+                "a rebase is under way already",
+                where=f"{PATCHES}/.rebase",
+                hint="patchkit rebase --status, then --continue, --skip or --abort",
+            )
+        source = chosen_pin(root, wish.source)
+        if not is_version(wish.onto):
+            raise ConfigError(f"{wish.onto} is no release", hint="patchkit rebase --onto v0.5.16")
+        target = f"v{bare(wish.onto)}"
+        if pin_folder(root, target).is_dir():
+            raise ConfigError(f"pin {target} exists already", where=f"{PATCHES}/{target}")
+        legs = _legs(source, target, access) if wish.through else (source, target)
+        state = RebaseState(legs, accept_suspects=wish.accept_suspects, resolver=wish.resolver)
+        bring_version(bare(target), access)
+        write_state(root, state)
+        return _Job(root, access).go_on(state)
 
 
-def unresolved_count(carried: Carried) -> int:
-    """Return how many hunks a person must settle."""
-    return sum(decision.action is Action.UNRESOLVED for decision in carried.decisions)
+def continue_rebase(root: Path, access: Access, settling: Settling) -> Rebase:
+    """Take the files that a person has settled, record the resolutions, and go on."""
+    with hold_lock(root, "rebase", wait_s=0):
+        state = read_state(root)
+        job = _Job(root, access)
+        if state.stopped:
+            state = job.take_settled(state, settling)
+        return job.go_on(state)
+
+
+def skip_topic(root: Path, access: Access) -> Rebase:
+    """Leave the topic out that the rebase stopped at, and go on."""
+    with hold_lock(root, "rebase", wait_s=0):
+        state = read_state(root)
+        if not state.stopped:
+            raise ConfigError("the rebase has not stopped at a topic", hint="patchkit rebase --continue")
+        job = _Job(root, access)
+        return job.go_on(job.leave_out(state))
+
+
+def abort_rebase(root: Path) -> Rebase:
+    """End the rebase; the store is as it was before."""
+    with hold_lock(root, "rebase", wait_s=0):
+        state = read_state(root)
+        remove_state(root)
+        return _told(state, "aborted", (), next_step=f"patchkit rebase --onto {state.legs[-1]}")
+
+
+def rebase_status(root: Path, access: Access) -> Rebase:
+    """Tell where the rebase stands."""
+    state = read_state(root)
+    return _Job(root, access).tell(state, "stopped" if state.stopped else "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The work on one rebase."""
+
+    root: Path
+    access: Access
+
+    def go_on(self, state: RebaseState) -> Rebase:
+        """Carry topic after topic until one needs a person or all are done."""
+        while True:
+            side = self._side(state)
+            if state.done == len(side.topics):
+                if state.is_last_leg:
+                    return self._finish(state)
+                state = replace(state, leg=state.leg + 1, done=0)
+                write_state(self.root, state)
+                continue
+            if state.stopped:
+                return self.tell(state, "stopped")
+            move = side.carry(state, self._settle(state), self.access)
+            if move.unresolved or (move.suspects and not state.accept_suspects):
+                write_work(self.root, move)
+                state = replace(state, stopped=True)
+                write_state(self.root, state)
+                return self.tell(state, "stopped")
+            patch = patch_of(move, side.target)
+            state = keep_result(self.root, state, move.former.topic, patch, report_of(move.carried))
+
+    def take_settled(self, state: RebaseState, settling: Settling) -> RebaseState:
+        """Make the topic's patch of the files in work/ and record how its conflicts were settled."""
+        side = self._side(state)
+        draft = side.topics[state.done]
+        new = side.new_tree(state)
+        texts, kept = read_work(self.root, new)
+        move = side.carry(state, self._settle(state), self.access)
+        before, after = as_files(texts, new, draft)
+        settled = Move(draft, move.carried, before, after)
+        self._record(move, texts, settling, state)
+        report = _by_hand(kept["report"])
+        return keep_result(self.root, state, draft.topic, patch_of(settled, side.target), report)
+
+    def leave_out(self, state: RebaseState) -> RebaseState:
+        """Write an empty result for the topic."""
+        draft = self._side(state).topics[state.done]
+        return keep_result(self.root, state, draft.topic, b"", {"skipped": True, "counts": {}, "decisions": []})
+
+    def tell(self, state: RebaseState, what: str) -> Rebase:
+        """Return where the rebase stands, with the topics that are done and the one that waits."""
+        side = self._side(state)
+        names = [draft.topic for draft in side.topics]
+        topics = [_topic_told(*result) for result in read_results(self.root, state, names)]
+        work = ""
+        if state.stopped:
+            work = str(folder_of(self.root).relative_to(self.root) / "work")
+            move = side.carry(state, self._settle(state), self.access)
+            topics.append(_topic_told(move.former.topic, b"", report_of(move.carried), state="stopped"))
+        next_step = "patchkit rebase --continue" if what != "written" else f"patchkit verify {state.target}"
+        return _told(state, what, tuple(topics), work=work, next_step=next_step)
+
+    def _side(self, state: RebaseState) -> "_Side":
+        former = read_series(self.root, state.legs[0])
+        target = bring_version(bare(state.target), self.access)
+        if state.leg == 0:
+            source = bring_pin(former.pin, self.access)
+            patches = [NamedPatch(one.topic, f"{one.topic}.patch", one.patch) for one in former.topics]
+        else:
+            source = bring_version(bare(state.source), self.access)
+            count = len(former.topics)
+            earlier = replace(state, leg=state.leg - 1, done=count)
+            results = self._leg_results(earlier)
+            patches = [NamedPatch(name, f"{name}.patch", read_patch(text)) for name, text, _ in results if text]
+        topics = read_drafts(patches, source, what=f"series {state.source}")
+        names = [draft.topic for draft in topics]
+        results = read_results(self.root, state, names)
+        done = [NamedPatch(name, f"{name}.patch", read_patch(text)) for name, text, _ in results if text]
+        return _Side(source, target, tuple(topics), tuple(read_drafts(done, target, what=f"series {state.target}")))
+
+    def _leg_results(self, state: RebaseState) -> list[TopicResult]:
+        """Return all results of a finished leg, in the order of the series."""
+        names = [topic.topic for topic in read_series(self.root, state.legs[0]).topics]
+        for leg in range(state.leg):
+            kept = {name for name, text, _ in self._leg_results(replace(state, leg=leg)) if text}
+            names = [name for name in names if name in kept]
+        return read_results(self.root, replace(state, done=len(names)), names)
+
+    def _settle(self, state: RebaseState) -> list[Settle]:
+        found = [replay(read_ledger(self.root))]
+        if state.resolver:
+            found.append(propose(state.resolver, self.root, timeout_s=self.access.deadline_s))
+        return found
+
+    def _record(self, move: Move, texts: Mapping[str, bytes | None], settling: Settling, state: RebaseState) -> None:
+        repository = find_repository(self.root)
+        by = repository.identity()[0] if repository else "unknown"
+        marked = {path: data for path, data in move.carried.files.items() if data is not None}
+        listed = report_of(move.carried)["conflicts"]
+        for conflict, result in resolutions(listed, marked, texts):
+            write_entry(
+                self.root,
+                Entry(
+                    path=conflict["path"],
+                    scope=conflict["scope"],
+                    base=conflict["base"],
+                    ours=conflict["ours"],
+                    theirs=conflict["theirs"],
+                    result=result,
+                    by=by,
+                    when=settling.today.isoformat(),
+                    why=settling.why,
+                    topic=move.former.topic,
+                    onto=state.target,
+                ),
+            )
+
+    def _finish(self, state: RebaseState) -> Rebase:
+        target = bring_version(bare(state.target), self.access)
+        by_leg = {leg: self._leg_results(replace(state, leg=number)) for number, leg in enumerate(state.legs[1:])}
+        results = by_leg[state.target]
+        pin = pin_of(target, read_pin(self.root, state.legs[0]))
+        write_pin(self.root, pin, pin_files(pin, target, results, report_text(state.legs, by_leg)))
+        told = _told(
+            state,
+            "written",
+            tuple(_topic_told(*result) for result in results),
+            written=f"{PATCHES}/{pin.name}",
+            next_step=f"patchkit verify {pin.name}",
+        )
+        remove_state(self.root)
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Both sides of a leg: the upstreams, all topics of the old one, and those done of the new one."""
+
+    source: Upstream
+    target: Upstream
+    topics: tuple[Draft, ...]
+    carried: tuple[Draft, ...]
+
+    def carry(self, state: RebaseState, settle: Sequence[Settle], access: Access) -> Move:
+        """Carry the next topic."""
+        draft = self.topics[state.done]
+        access.progress(f"rebase: {draft.topic} to {state.target}")
+        sides = (self.topics[: state.done], self.carried)
+        return carry_topic(draft, sides, (self.source, self.target), settle)
+
+    def new_tree(self, state: RebaseState) -> LayeredTree:
+        """Return the new upstream with the topics that are done."""
+        return LayeredTree(UpstreamTree(self.target), contents(result_of(self.carried)))
+
+
+def _legs(source: str, target: str, access: Access) -> tuple[str, ...]:
+    """Return the pins to step through: the releases between, as the package index lists them."""
+    low, high = order(source), order(target)
+    between = {f"v{bare(one)}" for one in listed_versions(access) if is_version(one) and low < order(one) < high}
+    return (source, *sorted(between, key=order), target)
+
+
+def _by_hand(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report whose unresolved hunks were settled by a person, and whose suspects were looked at."""
+    settled = [
+        {"path": one["path"], "hunk": one["hunk"], "class": "", "action": "carried", "to": one["path"],
+         "suspect": False, "stage": "by hand", "scope": "", "evidence": [one["reason"]]}
+        for one in report["unresolved"]
+    ]  # fmt: skip
+    decisions = sorted([*report["decisions"], *settled], key=lambda one: (one["path"], one["hunk"]))
+    counts = {**report["counts"], "unresolved": 0}
+    counts["carried"] = counts["carried"] + len(settled)
+    return {**report, "counts": counts, "unresolved": [], "decisions": decisions}
+
+
+def _topic_told(topic: str, patch: bytes, report: dict[str, Any], state: str = "") -> RebasedTopic:
+    hunks = [
+        RebasedHunk(
+            path=one["path"],
+            number=one["hunk"],
+            action=one["action"],
+            stage=one["stage"],
+            to=one["to"],
+            suspect=one["suspect"],
+            cause=one["class"],
+            scope=one["scope"],
+            evidence=tuple(one["evidence"]),
+        )
+        for one in report["decisions"]
+    ]
+    hunks += [
+        RebasedHunk(path=one["path"], number=one["hunk"], action="unresolved", evidence=(one["reason"],))
+        for one in report.get("unresolved", ())
+    ]
+    told = state or ("skipped" if report.get("skipped") else "carried" if patch else "dropped")
+    return RebasedTopic(topic, told, report["counts"], tuple(hunks))
+
+
+def _told(
+    state: RebaseState,
+    what: str,
+    topics: tuple[RebasedTopic, ...],
+    *,
+    written: str = "",
+    work: str = "",
+    next_step: str = "",
+) -> Rebase:
+    return Rebase(state.legs[0], state.legs[-1], what, topics, written, work, next_step)

@@ -1,0 +1,63 @@
+"""The new pin: its files in one step, the ledger's records, and the report of where every hunk ended."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from patchkit.adopt.naming import series_text
+from patchkit.generated import generate
+from patchkit.model import CommitId, Pin, Series, TopicPatch
+from patchkit.patchtext import read_patch
+from patchkit.store import PATCHES, latest_pin, pin_folder, pin_text, replace_file, write_new_pin
+from patchkit.upstream import Upstream, distribution_of
+from patchkit.versions import order
+
+REPORT = "rebase.json"
+SCHEMA = "patchkit/rebase-report/1"
+
+TopicResult = tuple[str, bytes, dict[str, Any]]
+
+
+def pin_of(upstream: Upstream, former: Pin) -> Pin:
+    """Return the pin of a release; the Python version stays, the base images become those of the release."""
+    images = tuple(image.replace(f"v{former.version}", f"v{upstream.version}") for image in former.base_images)
+    return Pin(
+        version=upstream.version,
+        commit=CommitId(""),
+        tree=upstream.tree,
+        distribution=distribution_of(upstream),
+        python=former.python,
+        base_images=images,
+    )
+
+
+def pin_files(pin: Pin, upstream: Upstream, topics: Sequence[TopicResult], report: bytes) -> dict[str, bytes]:
+    """Return every file of the new pin's folder."""
+    kept = [(name, text) for name, text, _ in topics if text]
+    series = Series(pin, tuple(TopicPatch(name, read_patch(text, name=f"{name}.patch")) for name, text in kept))
+    files = {"pin.toml": pin_text(pin), "series": series_text([name for name, _ in kept]).encode()}
+    files |= {f"{name}.patch": text for name, text in kept}
+    return {**files, **generate(series, upstream).files(), REPORT: report}
+
+
+def report_text(legs: Sequence[str], by_leg: Mapping[str, Sequence[TopicResult]]) -> bytes:
+    """Return rebase.json: for each leg and topic where every hunk ended."""
+    document = {
+        "schema": SCHEMA,
+        "from": legs[0],
+        "onto": legs[-1],
+        "legs": [
+            {"onto": leg, "topics": [{"topic": name, "dropped": not text, **report} for name, text, report in topics]}
+            for leg, topics in by_leg.items()
+        ],
+    }
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape")
+
+
+def write_pin(root: Path, pin: Pin, files: Mapping[str, bytes]) -> None:
+    """Write the new pin, and let `latest` name it where it is the newest. Written before: nothing to do."""
+    if not pin_folder(root, pin.name).is_dir():
+        write_new_pin(root, pin.name, files)
+    if order(pin.name) > order(latest_pin(root)):
+        replace_file(root / PATCHES / "latest", f"{pin.name}\n".encode())
