@@ -55,16 +55,18 @@ def judge_set(
     dockerfiles: Sequence[Dockerfile] = (),
     documents: Mapping[str, str] | None = None,
     version: str | None = None,
+    labels: Sequence[str] = (),
 ) -> Judged:
     """Look at one set of patch files and decide its pin and order.
 
-    version: the pin that a person names; blob ids are compared with it all the same.
+    version: the pin that a person names; blob ids are compared with it all the same. labels: versions that
+    something else than the set's own name and the Dockerfile claims.
     """
     found: list[Trouble] = []
     parsed = [each for file in patch_set.files for each in _parse(file, found)]
     stated = stated_preimages(each.patch for each in parsed)
-    labels = [version] if version else [*labels_of(patch_set), *_image_labels(dockerfiles)]
-    search = find_release(stated, access, labels=labels)
+    claimed = [version] if version else [*labels, *labels_of(patch_set), *_image_labels(dockerfiles)]
+    search = find_release(stated, access, labels=claimed)
     belonging = search.belonging
     if version:
         belonging = Belonging(
@@ -72,7 +74,7 @@ def judge_set(
         )
     upstream = _bring(version or (belonging.best.version if belonging.best else ""), access)
     if upstream is None and parsed and not stated:
-        upstream = _by_applying(parsed, labels, access)
+        upstream = _by_applying(parsed, claimed, access)
         if upstream is not None:
             belonging = judge_matches([match_release(upstream.version, {}, {})])
     order = _ordered(parsed, patch_set, dockerfiles, upstream)

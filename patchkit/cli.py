@@ -452,18 +452,20 @@ def report(evidence: Path | None, html: Path | None) -> None:
 
 @main.command("import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH ...", type=click.Path(exists=True, path_type=Path))
+@click.option("--from-git", metavar="BASE..BRANCH", help="Adopt these commits of the repository PATH.")
 @click.option("--pin", "version", metavar="VERSION", help="The release, where the patches do not say.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
-def import_(paths: tuple[Path, ...], version: str | None, dry_run: bool) -> None:
+def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, dry_run: bool) -> None:
     """Adopt an existing patch folder, and tell what is wrong with it.
 
     \b
     patchkit import docker/patch              a folder a version, with `latest`
     patchkit import --dry-run docker/patch    only the report
     patchkit import 000*.patch                a numbered series
+    patchkit import --from-git v0.5.16..mine ../sglang
     """
     from patchkit.store import find_root
-    from patchkit.verbs.adopt import adopt_folder
+    from patchkit.verbs.adopt import adopt_branch, adopt_folder
 
     here = settings().root
     if here is None:
@@ -472,6 +474,10 @@ def import_(paths: tuple[Path, ...], version: str | None, dry_run: bool) -> None
         except PatchkitError:
             here = Path.cwd()
     bare_version = version.removeprefix("v") if version else None
+    if from_git is not None:
+        if len(paths) > 1:
+            raise click.UsageError("--from-git takes one repository")
+        show(adopt_branch(paths[0], from_git, here, access(), version=bare_version, dry_run=dry_run))
     show(adopt_folder(paths, here, access(), version=bare_version, dry_run=dry_run))
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from patchkit.adopt.arrange import PATCH_SUFFIXES
+from patchkit.adopt.arrange import PATCH_SUFFIXES, versions_in
 from patchkit.adopt.nouns import PatchFile
 from patchkit.errors import ConfigError, PatchkitError
+from patchkit.objects import SEALED
 from patchkit.process import run
 
 _NOT_SEARCHED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".pc"}
@@ -51,6 +52,50 @@ def read_project(paths: Sequence[Path]) -> Project:
         )
     _read_around(project, [path.resolve() for path in paths])
     return project
+
+
+@dataclass(frozen=True, slots=True)
+class GitRange:
+    """The commits of a branch on top of an upstream commit. labels: the releases that its tags name."""
+
+    project: Project
+    commit: str
+    labels: tuple[str, ...]
+
+
+def read_git_range(repository: Path, revisions: str) -> GitRange:
+    """Return the commits of `BASE..BRANCH` as patches, as git format-patch writes them.
+
+    Raises: ConfigError for what is no range, and for one with merges, whose resolutions no patch would hold.
+    """
+    base, found, tip = revisions.partition("..")
+    if not found or not base or tip.startswith("."):
+        raise ConfigError(f"'{revisions}' is not a range of commits", hint="--from-git v0.5.16..my-branch")
+    tip = tip or "HEAD"
+    commit = _git(repository, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}").strip()
+    if merges := _git(repository, "rev-list", "--merges", f"{commit}..{tip}").split():
+        raise ConfigError(
+            f"{len(merges)} merges between {base} and {tip}, and a series is a line",
+            where=f"{repository}, commit {merges[0][:12]}",
+            hint=f"git -C {repository} rebase {base} {tip}",
+        )
+    mails = run(
+        ["git", "format-patch", "--stdout", "--full-index", "--binary", "--zero-commit", "--no-signature",
+         "--no-ext-diff", "--no-textconv", "--no-stat", "--no-renames", f"{commit}..{tip}"],
+        cwd=repository,
+        timeout_s=_TIMEOUT_S,
+        env=SEALED,
+    ).stdout  # fmt: skip
+    if not mails.strip():
+        raise ConfigError(f"no commit between {base} and {tip}", where=str(repository))
+    project = Project(repository.resolve())
+    project.files.append(PatchFile("", f"{tip.replace('/', '-')}.patch", revisions, mails))
+    tags = _git(repository, "tag", "--points-at", commit).split()
+    return GitRange(project, commit, tuple(version for name in (base, *tags) for version in versions_in(name)))
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    return run(["git", *arguments], cwd=repository, timeout_s=_TIMEOUT_S, env=SEALED).stdout.decode()
 
 
 def _read_folder(project: Project, folder: Path) -> None:

@@ -275,7 +275,7 @@ def _stream(commit: str, topics: Sequence[TopicFiles]) -> Iterator[bytes]:
     parent = commit.encode()
     if odd:
         yield b"commit " + BASE.encode() + b"\ncommitter patchkit <patchkit@invalid> 0 +0000\n"
-        yield b"data 20\nmodes as patches say\n\nfrom " + parent + b"\n"
+        yield b"data 20\nmodes as patches say\nfrom " + parent + b"\n"
         yield from _file_lines(odd)
     else:
         yield b"reset " + BASE.encode() + b"\nfrom " + parent + b"\n\n"

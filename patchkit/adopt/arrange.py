@@ -3,13 +3,16 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from patchkit.adopt.nouns import PatchFile, PatchSet
+from patchkit.letters import read_letter
 from patchkit.versions import is_version
 
 PATCH_SUFFIXES = (".patch", ".diff")
 LATEST = "latest"
 
+_MAIL = re.compile(rb"(?m)^From [0-9a-f]{40} [A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:]{8} \d{4}\n(?=[A-Za-z-]+: )")
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:rc\d+)?(?:\.post\d+)?)(?![\d.])")
 
 
@@ -32,8 +35,28 @@ def arrange_files(files: Iterable[PatchFile], series_files: Mapping[str, str]) -
         labelled, others = _file_a_version(members)
         sets += labelled
         if others:
-            sets.append(PatchSet(_label(folder), tuple(sorted(others, key=lambda file: file.name)), listed))
+            ordered = sorted(others, key=lambda file: natural_key(file.name))
+            sets.append(PatchSet(_label(folder), tuple(ordered), listed))
+    sets = [replace(each, files=split_mails(each.files[0])) if len(each.files) == 1 else each for each in sets]
     return sorted(sets, key=lambda each: (each.label == LATEST, natural_key(each.label)))
+
+
+def split_mails(file: PatchFile) -> tuple[PatchFile, ...]:
+    """Return the mails of a file that `git format-patch --stdout` wrote as one patch file each; else the file."""
+    starts = [match.start() for match in _MAIL.finditer(file.raw)]
+    if len(starts) < 2 or starts[0] != 0:
+        return (file,)
+    mails = [file.raw[start:end] for start, end in zip(starts, [*starts[1:], len(file.raw)], strict=True)]
+    return tuple(
+        replace(file, name=f"{number:04d}-{_slug(mail)}.patch", shown=f"{file.shown}, mail {number}", raw=mail)
+        for number, mail in enumerate(mails, start=1)
+    )
+
+
+def _slug(mail: bytes) -> str:
+    """Return a file name's middle from a mail's subject, as git format-patch makes it."""
+    subject = read_letter(mail.partition(b"\n\n")[0] + b"\n\n", topic="patch").message
+    return re.sub(r"[^A-Za-z0-9._]+", "-", subject)[:52].strip("-.") or "patch"
 
 
 def listed_in(series: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from patchkit.adopt.arrange import natural_key
 from patchkit.adopt.dockerfile import Dockerfile, apply_order
 from patchkit.adopt.nouns import Parsed
 from patchkit.belonging import same_id
@@ -49,7 +50,7 @@ def order_patches(
     """
     if len(patches) == 1:
         return Order(tuple(patches), OrderReason.SINGLE)
-    by_name = tuple(sorted(patches, key=lambda parsed: parsed.file.name))
+    by_name = tuple(sorted(patches, key=lambda parsed: natural_key(parsed.file.name)))
     answers = [
         (OrderReason.SERIES, _by_listing(by_name, listed)),
         (OrderReason.DOCKERFILE, _by_dockerfile(by_name, dockerfiles)),

@@ -14,7 +14,7 @@ from patchkit.errors import ConfigError, ConflictError
 from patchkit.generated import generate
 from patchkit.headers import Head
 from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
-from patchkit.patchfolder import Project, read_project
+from patchkit.patchfolder import Project, read_git_range, read_project
 from patchkit.results import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
 from patchkit.store import PATCHES, pin_folder, pin_names, pin_text, read_topics, replace_file, write_new_pin
 from patchkit.upstream import Access, distribution_of
@@ -44,7 +44,34 @@ def adopt_folder(
     version: the pin, where blob ids cannot tell; only for a single set. dry_run: report, write nothing.
     """
     _refuse_store(paths)
-    project = read_project(paths)
+    command = f"patchkit import {' '.join(map(str, paths))}"
+    return _adopt(read_project(paths), root, access, version=version, dry_run=dry_run, command=command)
+
+
+def adopt_branch(
+    repository: Path, revisions: str, root: Path, access: Access, *, version: str | None = None, dry_run: bool = False
+) -> Adopt:
+    """Adopt the commits of a branch on top of an upstream tag or commit: one topic a commit."""
+    found = read_git_range(repository, revisions)
+    command = f"patchkit import --from-git {revisions} {repository}"
+    return _adopt(
+        found.project, root, access, version=version, dry_run=dry_run, command=command, labels=found.labels,
+        commit=found.commit,
+    )  # fmt: skip
+
+
+def _adopt(
+    project: Project,
+    root: Path,
+    access: Access,
+    *,
+    version: str | None,
+    dry_run: bool,
+    command: str,
+    labels: Sequence[str] = (),
+    commit: str = "",
+) -> Adopt:
+    """Judge each set of the project, and write what can be a pin. commit: the base's, where git has said it."""
     dockerfiles = [read_dockerfile(text, shown=path) for path, text in sorted(project.dockerfiles.items())]
     sets = arrange_files(project.files, project.series)
     if version and len(sets) > 1:
@@ -57,9 +84,11 @@ def adopt_folder(
     for patch_set in sets:
         access.progress(f"looking at {patch_set.label or patch_set.files[0].shown}")
         judged.append(
-            judge_set(patch_set, access, dockerfiles=dockerfiles, documents=project.documents, version=version)
+            judge_set(
+                patch_set, access, dockerfiles=dockerfiles, documents=project.documents, version=version, labels=labels
+            )
         )
-    plans = _plan(judged, root, dockerfiles)
+    plans = _plan(judged, root, dockerfiles, commit if labels else "")
     found = [*_project_troubles(project, dockerfiles, judged), *(t for each in judged for t in each.troubles)]
     written = [] if dry_run else _write(plans, root)
     return Adopt(
@@ -67,7 +96,7 @@ def adopt_folder(
         troubles=tuple(dict.fromkeys(found)),
         written=tuple(written),
         dry_run=dry_run,
-        next_step=_next_step(plans, paths, dry_run=dry_run),
+        next_step=_next_step(plans, command, dry_run=dry_run),
         notes=tuple(dict.fromkeys(note for each in judged for note in each.notes)),
     )
 
@@ -81,7 +110,7 @@ def _refuse_store(paths: Sequence[Path]) -> None:
             raise ConfigError("this folder is under patchkit already", where=str(path), hint="patchkit status")
 
 
-def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile]) -> list[_Plan]:
+def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile], commit: str) -> list[_Plan]:
     """Decide what is written for each set. The first set of a pin is taken; `latest` comes last, so a name wins."""
     there = set(pin_names(root)) if (root / PATCHES).is_dir() else set()
     plans: list[_Plan] = []
@@ -92,7 +121,7 @@ def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile
         elif each.upstream is None:
             plans.append(_Plan(each, None, {}, "its release is not known; name it: --pin VERSION"))
         else:
-            pin = _pin_of(each, dockerfiles)
+            pin = _pin_of(each, dockerfiles, commit)
             reason = ""
             if pin.name in taken:
                 reason = f"{taken[pin.name].patch_set.label} has the same pin"
@@ -103,13 +132,13 @@ def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile
     return plans
 
 
-def _pin_of(judged: Judged, dockerfiles: Sequence[Dockerfile]) -> Pin:
+def _pin_of(judged: Judged, dockerfiles: Sequence[Dockerfile], commit: str) -> Pin:
     upstream = judged.upstream
     assert upstream is not None
     images = [image for each in dockerfiles for _, image in each.images if upstream.version in versions_in(image)]
     return Pin(
         version=upstream.version,
-        commit=CommitId(""),
+        commit=CommitId(commit),
         tree=upstream.tree,
         distribution=distribution_of(upstream),
         base_images=tuple(dict.fromkeys(images)) or (f"lmsysorg/sglang:v{upstream.version}",),
@@ -196,12 +225,12 @@ def _topic_told(name: str, judged: Judged, at: int) -> AdoptedTopic:
     )
 
 
-def _next_step(plans: Sequence[_Plan], paths: Sequence[Path], *, dry_run: bool) -> str:
+def _next_step(plans: Sequence[_Plan], command: str, *, dry_run: bool) -> str:
     taken = [plan for plan in plans if plan.pin is not None and not plan.reason]
     if not taken:
         return "patchkit import --pin VERSION PATH, if you know the release"
     if dry_run:
-        return f"patchkit import {' '.join(map(str, paths))}"
+        return command
     broken = [plan.pin.name for plan in taken if plan.pin and not plan.judged.composes]
     return f"patchkit verify {broken[0]}" if broken else "patchkit verify --all"
 

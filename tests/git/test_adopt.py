@@ -8,10 +8,10 @@ import pytest
 from patchkit.errors import ConfigError
 from patchkit.results import Adopt, TroubleKind
 from patchkit.store import read_pin, read_series, read_series_names, read_topics
-from patchkit.verbs.adopt import adopt_folder
+from patchkit.verbs.adopt import adopt_branch, adopt_folder
 from patchkit.verbs.verify import verify_pins
 from tests.git import patchfolders as make
-from tests.git.patchfolders import COUNTED, GUARDED, LIMITS, QUEUE, V13, V14, V15, Field
+from tests.git.patchfolders import COUNTED, GUARDED, LIMITS, QUEUE, V13, V14, V15, Field, git
 from tests.git.releases import cache
 
 Build = Callable[[Path], Field]
@@ -292,3 +292,53 @@ def test_files_outside_the_package_are_carried_and_told(tmp_path: Path) -> None:
     _store, verified = verify_pins(made.base, ["v0.5.15"], made.access).subjects
     assert verified.errors == 0
     assert "sgl-kernel/setup.py (downstream)" in verified.not_run[0]
+
+
+# -- branches and mailboxes -------------------------------------------------------------------------------
+
+
+def branch(folder: Path) -> tuple[Field, Path]:
+    """A clone with two commits on top of a release's tag, and a merge on another branch."""
+    made = make.field(folder)
+    clone = folder / "sglang"
+    for path, text in V14.items():
+        target = clone / "python/sglang" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    git(clone, "init", "-q", "-b", "mine", ".")
+    git(clone, "add", ".")
+    git(clone, "commit", "-q", "-m", "release")
+    git(clone, "tag", "v0.5.14")
+    for name, text in (("count pushes", COUNTED), ("guard: an empty queue", GUARDED)):
+        (clone / "python/sglang/srt/queue.py").write_text(text)
+        git(clone, "commit", "-q", "-a", "-m", f"{name}\n\nNeeded.\n\nSigned-off-by: Ada <ada@example.com>")
+    return made, clone
+
+
+def test_branch_on_a_tag_becomes_a_series_with_its_commit(tmp_path: Path) -> None:
+    made, clone = branch(tmp_path)
+    result = adopt_branch(clone, "v0.5.14..mine", made.base, made.access)
+    assert [(each.pin, each.composes) for each in result.sets] == [("v0.5.14", True)]
+    assert result.troubles == ()
+    assert read_series_names(made.base, "v0.5.14") == ["count-pushes.patch", "guard-an-empty-queue.patch"]
+    assert read_pin(made.base, "v0.5.14").commit == git(clone, "rev-parse", "v0.5.14").strip()
+    text = read_series(made.base, "v0.5.14").topics[0].patch.raw
+    assert text.startswith(b"From 0000000000000000000000000000000000000000 ")
+    assert b"Signed-off-by: Ada" in text
+
+
+def test_branch_with_a_merge_is_refused(tmp_path: Path) -> None:
+    made, clone = branch(tmp_path)
+    git(clone, "checkout", "-q", "-b", "side", "v0.5.14")
+    git(clone, "commit", "-q", "--allow-empty", "-m", "side")
+    git(clone, "merge", "-q", "-m", "merge", "mine")
+    with pytest.raises(ConfigError, match="1 merges"):
+        adopt_branch(clone, "v0.5.14..side", made.base, made.access)
+
+
+def test_mailbox_becomes_a_topic_a_mail(tmp_path: Path) -> None:
+    made, clone = branch(tmp_path)
+    made.write("p/series.mbox.patch", git(clone, "format-patch", "--stdout", "v0.5.14..mine"))
+    result = adopt(made, "p", version="0.5.14")
+    assert [topic.topic for topic in result.sets[0].topics] == ["count-pushes", "guard-an-empty-queue"]
+    assert result.sets[0].composes
