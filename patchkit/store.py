@@ -1,5 +1,6 @@
 """patches/ and version.txt: read, validate, replace in one step."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -129,6 +130,30 @@ def read_manifest(root: Path, name: str) -> Manifest:
     """Read the generated manifest.json of a pin."""
     where = _shown(pin_folder(root, name) / MANIFEST, root)
     return parse_manifest(_read_generated(root, name, MANIFEST), where=where)
+
+
+def read_current_manifest(root: Path, name: str) -> Manifest:
+    """Read the manifest; refuse one that was generated from other topic patches, or beside another sglang.patch.
+
+    By hashes alone, so that it costs nothing where an image is built or tested; `verify` proves the rest.
+    """
+    manifest = read_manifest(root, name)
+    folder = pin_folder(root, name)
+    topics = {listed.removesuffix(".patch"): _sha256(folder / listed) for listed in read_series_names(root, name)}
+    stale = [f"{topic}.patch" for topic in topics if topics[topic] != manifest.topics.get(topic)]
+    stale += [f"{topic}.patch is gone" for topic in manifest.topics if topic not in topics]
+    if not stale and list(topics) != list(manifest.topics):
+        stale = ["the order of the series"]
+    if _sha256(folder / COMBINED) != manifest.sha256:
+        stale.append(COMBINED)
+    if stale:
+        raise ConfigError(
+            f"the generated files of {folder.name} are not current",
+            where=_shown(folder / MANIFEST, root),
+            found=f"changed since: {', '.join(stale)}",
+            hint=f"patchkit refresh {folder.name}",
+        )
+    return manifest
 
 
 def read_topics(root: Path) -> dict[str, Topic]:
@@ -358,6 +383,10 @@ def _read_generated(root: Path, name: str, file: str) -> bytes:
             f"{file} was not generated yet", where=_shown(path, root), hint=f"patchkit refresh v{bare(name)}"
         )
     return _read(path)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(_read(path)).hexdigest()
 
 
 def _read(path: Path) -> bytes:

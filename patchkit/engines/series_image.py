@@ -15,7 +15,7 @@ from patchkit.engines.engine import Engine, Mount, RunRequest
 from patchkit.engines.recipes import DOCKERFILE, inimage, recipe
 from patchkit.errors import CommandError, ConfigError, ConflictError, PatchkitError, SmokeError, VerifyError
 from patchkit.model import Manifest, Pin
-from patchkit.store import COMBINED, MANIFEST, pin_folder, read_combined, read_manifest, read_version
+from patchkit.store import COMBINED, MANIFEST, pin_folder, read_combined, read_current_manifest, read_version
 
 INSIDE = "/opt/patchkit"
 LABEL = "io.patchkit"
@@ -67,7 +67,7 @@ def image_tag(root: Path, pin: str, engine: Engine) -> str:
 
 def write_context(root: Path, pin: str, folder: Path) -> Manifest:
     """Write everything that the image is made from, with modes that any user of the image can read."""
-    manifest = read_manifest(root, pin)
+    manifest = read_current_manifest(root, pin)
     (folder / COMBINED).write_bytes(read_combined(root, pin))
     shutil.copyfile(pin_folder(root, pin) / MANIFEST, folder / MANIFEST)
     (folder / "inimage.py").write_bytes(inimage())

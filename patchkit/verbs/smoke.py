@@ -20,7 +20,7 @@ from patchkit.engines.series_image import (
 from patchkit.errors import CommandError, ConfigError, SmokeError
 from patchkit.model import Outcome, SmokeCase
 from patchkit.results import Smoke
-from patchkit.store import chosen_pin, replace_file
+from patchkit.store import chosen_pin, read_current_manifest, replace_file
 from patchkit.upstream import Access
 
 # The image's own pytest, else ours; never a folder of that name in the working directory.
@@ -175,6 +175,14 @@ def _find_image(root: Path, pin: str, engine: Engine, asked: str) -> str:
         raise ConfigError(
             f"there is no image of {pin} to smoke",
             where=f"{engine.name}: {name}",
+            hint=f"patchkit build {pin} --engine {engine.name}",
+        )
+    carried, series = facts.labels.get(f"{LABEL}.series.sha256", "unknown"), read_current_manifest(root, pin).sha256
+    if not asked and carried != series:
+        raise ConfigError(
+            f"the image was built from another state of the series {pin}",
+            where=f"{engine.name}: {name}",
+            found=f"its sglang.patch is {carried[:12]}, the store's is {series[:12]}",
             hint=f"patchkit build {pin} --engine {engine.name}",
         )
     told = facts.labels.get(f"{LABEL}.pin", pin)

@@ -191,6 +191,20 @@ def test_a_lost_hunk_fails_and_names_topic_and_test(root: Path, access: Access) 
     assert bad.problem == "with the series the fault is still there"
 
 
+def test_an_edit_that_was_not_refreshed_or_built_is_not_smoked(root: Path, access: Access) -> None:
+    build(root, access)
+    patch = root / "patches" / PIN / "abort-guards.patch"
+    patch.write_text(patch.read_text().replace("req.gone", "req.lost"))
+    with pytest.raises(ConfigError, match="are not current") as stale:
+        smoke(root, access)
+    assert stale.value.hint == f"patchkit refresh {PIN}"
+    with pytest.raises(ConfigError, match="are not current"):
+        build(root, access)
+    refresh_pin(root, PIN, access)
+    with pytest.raises(ConfigError, match="another state of the series"):
+        smoke(root, access)
+
+
 def test_a_fault_that_passes_without_the_series_proves_nothing(root: Path, access: Access) -> None:
     test = root / "patches" / "smoke" / "timeouts" / "test_late.py"
     test.write_text(test.read_text().replace("== 600", "in (None, 600)"))
