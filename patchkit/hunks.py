@@ -6,7 +6,7 @@ make, and a process that makes all of them is no longer quick.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NewType
+from typing import NamedTuple, NewType
 
 SOURCE_PREFIX = "python/sglang/"  # where the repository keeps what a wheel calls sglang/
 
@@ -21,9 +21,10 @@ class LineKind(StrEnum):
     REMOVED = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class HunkLine:
+class HunkLine(NamedTuple):
     """One line of a hunk: its text as in the file, with its line feed unless the file ends without one.
+
+    A tuple, as a patch has thousands of them. Two lines are equal if they mean the same.
 
     spelling: what the patch writes otherwise than usual: the "\\ No newline" line as it stands there, or a line
     feed alone for an empty context line that lost its space. Not part of what the line means.
@@ -31,7 +32,13 @@ class HunkLine:
 
     kind: LineKind
     text: bytes
-    spelling: bytes = field(default=b"", compare=False, repr=False)
+    spelling: bytes = b""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HunkLine) and self[:2] == other[:2]
+
+    def __hash__(self) -> int:
+        return hash(self[:2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,29 +256,41 @@ def _read_hunk(cursor: Cursor, path: str, number: int) -> Hunk:
         raise cursor.fault(
             "PK103", "the hunk header is damaged", found=_shown(header), hint="@@ -START,COUNT +START,COUNT @@"
         )
-    cursor.at += 1
-    old_left, new_left = int(match[2] or 1), int(match[4] or 1)
-    lines: list[HunkLine] = []
-    while old_left or new_left:
-        line = cursor.peek()
-        kind = _KINDS.get(line[:1])
-        if kind is None or not line.endswith(b"\n"):
-            raise _cut_off(cursor, start)
-        old_left -= kind is not LineKind.ADDED
-        new_left -= kind is not LineKind.REMOVED
-        if old_left < 0 or new_left < 0:
-            raise _cut_off(cursor, start)
-        cursor.at += 1
-        lines.append(HunkLine(kind, b"\n", b"\n") if line == b"\n" else HunkLine(kind, line[1:]))
-        if cursor.peek().startswith(b"\\ "):
-            lines[-1] = _without_newline(cursor, lines[-1], old_left, new_left)
-    if all(line.kind is LineKind.CONTEXT for line in lines):
+    lines = _read_body(cursor, int(match[2] or 1), int(match[4] or 1))
+    context = LineKind.CONTEXT
+    if all(line[0] is context for line in lines):
         raise cursor.fault("PK106", "the hunk changes nothing", at=start, hint="delete it")
     old_start, new_start = int(match[1]), int(match[3])
     section = match[5].removesuffix(b"\n")
     return Hunk(path, number, old_start, new_start, tuple(lines), section, start + 1, header)
 
 
+def _read_body(cursor: Cursor, old_left: int, new_left: int) -> list[HunkLine]:
+    """Read the lines below a hunk header until its counts are used up."""
+    start = cursor.at
+    source, at, total = cursor.lines, start + 1, len(cursor.lines)
+    lines: list[HunkLine] = []
+    while old_left or new_left:
+        line = source[at] if at < total else b""
+        kind = _KINDS.get(line[:1])
+        if kind is not _ADDED:
+            old_left -= 1
+        if kind is not _REMOVED:
+            new_left -= 1
+        if kind is None or old_left < 0 or new_left < 0 or line[-1:] != b"\n":
+            cursor.at = at
+            raise _cut_off(cursor, start)
+        at += 1
+        lines.append(HunkLine(kind, line[1:]) if line != b"\n" else HunkLine(kind, line, line))
+        if at < total and source[at].startswith(b"\\ "):
+            cursor.at = at
+            lines[-1] = _without_newline(cursor, lines[-1], old_left, new_left)
+            at += 1
+    cursor.at = at
+    return lines
+
+
+_ADDED, _REMOVED = LineKind.ADDED, LineKind.REMOVED
 _KINDS = {b" ": LineKind.CONTEXT, b"\n": LineKind.CONTEXT, b"+": LineKind.ADDED, b"-": LineKind.REMOVED}
 
 
@@ -288,7 +300,6 @@ def _without_newline(cursor: Cursor, line: HunkLine, old_left: int, new_left: in
     ended = (old_left == 0 or line.kind is LineKind.ADDED) and (new_left == 0 or line.kind is LineKind.REMOVED)
     if len(marker) < _MARKER_SIZE or not ended:
         raise cursor.fault("PK102", "`\\ No newline` stands within the file", found=_shown(marker))
-    cursor.at += 1
     return HunkLine(line.kind, line.text[:-1], marker)
 
 
@@ -356,5 +367,5 @@ def _range(start: int, count: int) -> bytes:
 
 def _reverse_hunk(hunk: Hunk, path: str) -> Hunk:
     swapped = {LineKind.ADDED: LineKind.REMOVED, LineKind.REMOVED: LineKind.ADDED}
-    lines = tuple(replace(line, kind=swapped.get(line.kind, line.kind)) for line in hunk.lines)
+    lines = tuple(line._replace(kind=swapped.get(line.kind, line.kind)) for line in hunk.lines)
     return replace(hunk, path=path, old_start=hunk.new_start, new_start=hunk.old_start, lines=lines, header=b"")
