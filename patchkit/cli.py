@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from patchkit.upstream import Access
 
 INTERRUPTED = 130
+FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,22 +254,53 @@ def status(topic: str | None, markdown: bool) -> None:
 @click.option("--all", "every", is_flag=True, help="Verify every pin of the store.")
 @click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Verify this file instead.")
 @click.option("--upstream", metavar="VERSION|DIR", help="The upstream that --patch is written for.")
-def verify(pins: tuple[str, ...], every: bool, patch: Path | None, upstream: str | None) -> None:
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Of stdout.")
+@click.option("--write", "files", metavar="FORMAT=FILE", multiple=True, help="Write the result to FILE too.")
+def verify(
+    *, pins: tuple[str, ...], every: bool, patch: Path | None, upstream: str | None, form: str, files: tuple[str, ...]
+) -> None:
     """Prove that each series is right, not only that it applies. Changes nothing.
 
     \b
     patchkit verify                    the newest pin
     patchkit verify --all              every pin
     patchkit verify --patch fix.patch --upstream 0.5.16
+    patchkit verify --format github --write sarif=verify.sarif
     """
+    from patchkit.render import render_as
     from patchkit.store import pin_names
     from patchkit.verbs.verify import verify_patch, verify_pins
 
-    if patch is not None:
-        if upstream is None or pins or every:
-            raise click.UsageError("--patch needs --upstream, and stands alone")
-        show(verify_patch(patch, upstream, access()))
-    show(verify_pins(root(), pin_names(root()) if every else pins, access()))
+    if patch is not None and (upstream is None or pins or every):
+        raise click.UsageError("--patch needs --upstream, and stands alone")
+    outputs = [_output(each) for each in files]
+    if patch is not None and upstream is not None:
+        result = verify_patch(patch, upstream, access())
+    else:
+        result = verify_pins(root(), pin_names(root()) if every else pins, access())
+    for name, path in outputs:
+        path.write_text(render_as(result, name) + "\n", "utf-8")
+    if form == "text" or settings().json:
+        show(result)
+    click.echo(render_as(result, form))
+    click.get_current_context().exit(result.exit_code)
+
+
+def _output(value: str) -> tuple[str, Path]:
+    """Read FORMAT=FILE."""
+    name, equals, file = value.partition("=")
+    if name not in FORMATS or not equals or not file:
+        raise click.BadParameter(f"{value} is not FORMAT=FILE; formats: {', '.join(FORMATS)}", param_hint="--write")
+    return name, Path(file)
+
+
+@main.command()
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Tell what a RULE of verify means, why it matters, and how to mend what breaks it: patchkit explain PK502."""
+    from patchkit.verbs.explain import explain_rule
+
+    show(explain_rule(rule))
 
 
 _ENGINES = click.Choice(["auto", "podman", "docker", "venv"])

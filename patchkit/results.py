@@ -230,6 +230,11 @@ class Verified:
         """How many findings make verify fail."""
         return sum(finding.severity is Severity.ERROR for finding in self.findings)
 
+    @property
+    def warnings(self) -> int:
+        """How many findings are told and do not make it fail."""
+        return sum(finding.severity is Severity.WARNING for finding in self.findings)
+
 
 @dataclass(frozen=True, slots=True)
 class Verify:
@@ -680,3 +685,21 @@ class Rebase:
         """3 when a person must settle something."""
         unresolved = any(hunk.action == "unresolved" for topic in self.topics for hunk in topic.hunks)
         return 3 if unresolved or self.state == "stopped" else 0
+
+
+class Explained:
+    """`explain`: one rule of verify."""
+
+    verb: ClassVar[str] = "explain"
+    schema: ClassVar[int] = 1
+
+    rule: str
+    family: str
+    title: str
+    why: str
+    mend: str
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0."""
+        return 0

@@ -21,6 +21,13 @@ def render_text(result: "Result") -> str:
     return text.rstrip("\n")
 
 
+def render_as(result: "Result", form: str) -> str:
+    """Return the result in a format of `patchkit verify --format`."""
+    if form in ("text", "json"):
+        return render_text(result) if form == "text" else render_json(result)
+    return printable(import_module(f"patchkit.render.{form}").text(result))
+
+
 def render_json(result: "Result") -> str:
     """Return the result as one JSON document, with its schema name first."""
     assert dataclasses.is_dataclass(result)

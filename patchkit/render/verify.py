@@ -1,6 +1,7 @@
 """verify as a person reads it."""
 
 from patchkit.model import Finding, Severity
+from patchkit.render import printable
 from patchkit.results import Accepted, Verified, Verify
 
 _SIGNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -8,12 +9,13 @@ _SIGNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "
 
 def text(result: Verify) -> str:
     """Return every finding with what it takes to act, then one line a series."""
-    blocks = [_block(finding) for subject in result.subjects for finding in subject.findings]
-    blocks += [_accepted(each) for subject in result.subjects for each in subject.accepted]
-    return "\n".join([*blocks, *(_summary(subject) for subject in result.subjects)])
+    blocks = [block(finding) for subject in result.subjects for finding in subject.findings]
+    blocks += [accepted_block(each) for subject in result.subjects for each in subject.accepted]
+    return printable("\n".join([*blocks, *(_summary(subject) for subject in result.subjects)]))
 
 
-def _block(finding: Finding) -> str:
+def block(finding: Finding) -> str:
+    """Return one finding: what is wrong, then what it takes to act."""
     lines = [f"{_SIGNS[finding.severity]}: {finding.rule} {finding.message}"]
     lines += [f"  {name + ':':<6} {value}" for name, value in _fields(finding) if value]
     return "\n".join(lines)
@@ -26,7 +28,8 @@ def _fields(finding: Finding) -> list[tuple[str, str]]:
     return [("where", place + scope), ("patch", patch), ("found", finding.found), ("hint", finding.hint)]
 
 
-def _accepted(accepted: Accepted) -> str:
+def accepted_block(accepted: Accepted) -> str:
+    """Return one accepted finding with its reason."""
     finding = accepted.finding
     return f"accepted: {finding.rule} {finding.message}\n  until {accepted.until}: {accepted.reason}"
 
@@ -34,7 +37,7 @@ def _accepted(accepted: Accepted) -> str:
 def _summary(subject: Verified) -> str:
     counts = {
         "error": subject.errors,
-        "warning": sum(finding.severity is Severity.WARNING for finding in subject.findings),
+        "warning": subject.warnings,
         "accepted": len(subject.accepted),
     }
     verdict = ", ".join(

@@ -82,7 +82,7 @@ def _quoted(line: bytes) -> str:
 def _postimage(step: Step) -> Iterator[Finding]:
     section, after = step.result.section, step.result.after
     stated = section.postimage_id
-    if not stated or (after is None and not stated.strip("0")):
+    if not stated or (after is None and not stated.strip("0")) or not _has_stated_base(step):
         return
     actual = blob_id(after) if after is not None else "0" * 40
     if not actual.startswith(stated):
@@ -90,6 +90,12 @@ def _postimage(step: Step) -> Iterator[Finding]:
             "PK304", step, "the result is not the one that the index line promises",
             found=f"blob {actual[:10]}; the index line says {stated[:10]}", hint="patchkit refresh",
         )  # fmt: skip
+
+
+def _has_stated_base(step: Step) -> bool:
+    """Whether the file is the one that the index line names; if it is not, PK201 says so and the result must differ."""
+    stated, before = step.result.section.preimage_id, step.result.before
+    return not stated.strip("0") if before is None else blob_id(before).startswith(stated)
 
 
 def _reverse(step: Step) -> Iterator[Finding]:
