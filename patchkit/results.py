@@ -687,6 +687,7 @@ class Rebase:
         return 3 if unresolved or self.state == "stopped" else 0
 
 
+@dataclass(frozen=True, slots=True)
 class Explained:
     """`explain`: one rule of verify."""
 
