@@ -596,6 +596,21 @@ def fold(pin: str, topic_name: str, into: str, dry_run: bool) -> None:
 
 
 @main.command()
+@click.argument("place", metavar="PATH[:LINE]")
+@click.option("--pin", help="The pin (the newest).")
+def why(place: str, pin: str | None) -> None:
+    """Tell which topic, hunk and upstream reference a line of the patched source comes from.
+
+    \b
+    patchkit why srt/managers/scheduler.py:3871
+    patchkit why srt/managers/scheduler.py      every hunk of the file
+    """
+    from patchkit.verbs.why import tell_why
+
+    show(tell_why(root(), place, access(), pin=pin))
+
+
+@main.command()
 @click.argument("target", metavar="IMAGE|DIR")
 @click.option("--engine", type=_ENGINES, default="auto", help="As in `build`.")
 @click.option("--cyclonedx", type=click.Path(dir_okay=False, path_type=Path), help="Write a CycloneDX 1.6 document.")

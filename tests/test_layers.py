@@ -25,6 +25,7 @@ LAYERS = [
     "standing",
     "composing",
     "scopes",
+    "until",
     "manifest",
     "inspection",
     "attest",
