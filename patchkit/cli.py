@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
+_ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,18 +177,23 @@ command: Callable[..., Any] = main.command
 
 
 @main.command()
-@click.argument("pin", required=False)
-@click.option("--engine", type=click.Choice(["auto", "podman", "docker", "venv"]), default="auto", show_default=True)
-def run(pin: str | None, engine: str) -> None:
-    """Do the main job for PIN: apply, verify, build, smoke --control.
+@click.argument("pins", nargs=-1, metavar="[PIN] ...")
+@click.option("--all", "every", is_flag=True, help="Every pin of the store.")
+@click.option("--engine", type=_ENGINES, default="auto", help="auto: $PATCHKIT_ENGINE, else podman, docker, venv.")
+@click.option("--evidence", type=click.Path(file_okay=False, path_type=Path), help="Keep each step's document here.")
+def run(pins: tuple[str, ...], every: bool, engine: str, evidence: Path | None) -> None:
+    """Do the main job for each PIN: apply, verify, build, smoke --control.
 
     \b
     patchkit run                          the newest pin, with the engine that is here
     patchkit run v0.5.16 --engine podman
+    patchkit run --all --evidence out     every pin; `patchkit report --evidence out` shows it
     """
+    from patchkit.store import pin_names
     from patchkit.verbs.run import run_main_job
 
-    show(run_main_job(root(), pin, access(), engine=engine))
+    names = pin_names(root()) if every else pins
+    show(run_main_job(root(), names, access(), engine=engine, evidence=evidence))
 
 
 @main.command()
@@ -301,9 +307,6 @@ def explain(rule: str) -> None:
     from patchkit.verbs.explain import explain_rule
 
     show(explain_rule(rule))
-
-
-_ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
 
 
 @main.command()
@@ -465,20 +468,25 @@ def _file(variable: str) -> Path | None:
     "--evidence", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Documents of the verbs."
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write one static page here.")
-def report(evidence: Path | None, html: Path | None) -> None:
+@click.option(
+    "--matrix", type=click.Path(dir_okay=False, path_type=Path), help="Write the table pin x smoke test here."
+)
+def report(evidence: Path | None, html: Path | None, matrix: Path | None) -> None:
     """Put what the store holds and what the verbs have shown on one page.
 
     \b
-    patchkit verify --all --json > out/verify.json
+    patchkit run --all --evidence out
     patchkit report --evidence out --html out/report.html
     """
-    from patchkit.render.report import html as render_page
+    from patchkit.render import report as pages
     from patchkit.store import replace_file
     from patchkit.verbs.report import make_report
 
     result = make_report(root(), evidence)
     if html is not None:
-        replace_file(html, render_page(result).encode())
+        replace_file(html, pages.html(result).encode())
+    if matrix is not None:
+        replace_file(matrix, pages.matrix(result).encode())
     show(result)
 
 

@@ -179,28 +179,35 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """`run`: apply, verify, build and smoke of one pin, in order.
+class Job:
+    """The main job of one pin.
 
     artifact: the image's digest, or the folder of the virtual environment.
     failed_with: the exit code of the step that failed, 0 if none did. failure: what it said, or its result.
     """
-
-    verb: ClassVar[str] = "run"
-    schema: ClassVar[int] = 1
 
     pin: str
     engine: str
     steps: tuple[Step, ...]
     artifact: str
     failed_with: int
-    failure: "Failure | Result | None"
+    failure: "Failure | Verify | Smoke | None"
     next_step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`run`: apply, verify, build and smoke of each pin, in order."""
+
+    verb: ClassVar[str] = "run"
+    schema: ClassVar[int] = 1
+
+    jobs: tuple[Job, ...]
 
     @property
     def exit_code(self) -> int:
-        """That of the step that failed."""
-        return self.failed_with
+        """That of the first step that failed."""
+        return next((job.failed_with for job in self.jobs if job.failed_with), 0)
 
 
 @dataclass(frozen=True, slots=True)

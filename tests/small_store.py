@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from patchkit.objects import File
+from patchkit.patchtext import blob_id
 from patchkit.upstream import Access
 from patchkit.verbs.refresh import refresh_pin
 
@@ -19,6 +20,7 @@ UPSTREAM = {
 TOPICS = {
     "abort-guards": """\
 diff --git a/python/sglang/srt/abort.py b/python/sglang/srt/abort.py
+index {abort}..{gone} 100644
 --- a/python/sglang/srt/abort.py
 +++ b/python/sglang/srt/abort.py
 @@ -1,3 +1,3 @@
@@ -29,12 +31,19 @@ diff --git a/python/sglang/srt/abort.py b/python/sglang/srt/abort.py
 """,
     "timeouts": """\
 diff --git a/python/sglang/srt/late.py b/python/sglang/srt/late.py
+index {late}..{limit} 100644
 --- a/python/sglang/srt/late.py
 +++ b/python/sglang/srt/late.py
-@@ -1,1 +1,2 @@
- LIMIT_S = None
+@@ -1 +1 @@
+-LIMIT_S = None
 +LIMIT_S = 600
 """,
+}
+IDS = {
+    "abort": blob_id(UPSTREAM[ABORT].encode()),
+    "gone": blob_id(UPSTREAM[ABORT].replace("req.done", "req.gone").encode()),
+    "late": blob_id(b"LIMIT_S = None\n"),
+    "limit": blob_id(b"LIMIT_S = 600\n"),
 }
 CONFTEST = """\
 import pytest
@@ -102,7 +111,7 @@ def write_store(root: Path, cache: Path) -> Access:
         "patches/topics.toml": topics,
         f"patches/{PIN}/pin.toml": pin,
         f"patches/{PIN}/series": "".join(f"{topic}.patch\n" for topic in TOPICS),
-        **{f"patches/{PIN}/{topic}.patch": text for topic, text in TOPICS.items()},
+        **{f"patches/{PIN}/{topic}.patch": text.format(**IDS) for topic, text in TOPICS.items()},
         **{f"patches/smoke/{path}": text for path, text in SMOKE.items()},
     }
     for path, text in files.items():

@@ -53,6 +53,29 @@ def html(result: Report) -> str:
     return environment.from_string(_TEMPLATE.read_text("utf-8")).render(report=result) + "\n"
 
 
+def matrix(result: Report) -> str:
+    """Return the table pin x smoke test as Markdown; a fault that a release has mended is "not needed"."""
+    pins = [pin.pin for pin in result.pins]
+    short = {
+        "fails without, passes with": "mended",
+        "passes on both": "not needed",
+        "passes": "passes",
+    }
+    lines = [
+        "# Smoke tests by pin",
+        "",
+        "Written by `patchkit report --matrix`. mended: fails without the series, passes with it. not needed: the",
+        "release passes by itself. -: the release has nothing to test here.",
+        "",
+        f"| topic | fault | test | {' | '.join(pins)} |",
+        f"|---|---|---|{'---|' * len(pins)}",
+    ]
+    for row in _smoke_rows(result.documents("smoke")):
+        cells = [short.get(told := row.cells.get(pin, "-"), told) for pin in pins]
+        lines.append(f"| {' | '.join([row.topic, row.fault or '-', row.test.replace('|', '/'), *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
 def _cell(topic: Topic, pin: str, carried: Sequence[str]) -> str:
     """Return what the matrix says of a topic at a pin."""
     from patchkit.versions import bare, order

@@ -2,13 +2,14 @@
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from patchkit.errors import PatchkitError
-from patchkit.results import Build, Failure, Result, Run, Smoke, Step, Verify
-from patchkit.store import chosen_pin, read_pin
+from patchkit.render import render_json
+from patchkit.results import Build, Failure, Job, Run, Smoke, Step, Verify
+from patchkit.store import chosen_pin, read_pin, replace_file
 from patchkit.upstream import Access, bring_pin
 from patchkit.verbs.apply import Wish, apply_series
 from patchkit.verbs.build import build_images
@@ -17,22 +18,23 @@ from patchkit.verbs.verify import verify_pins
 
 
 @dataclass(slots=True)
-class _Job:
-    """The main job on its way. failure: what stopped it, to be told after the table."""
+class _Way:
+    """The main job of one pin on its way. evidence: where each step's JSON document goes; None: nowhere."""
 
     pin: str
     progress: Callable[[str], None]
+    evidence: Path | None
     steps: list[Step] = field(default_factory=list)
-    failure: Failure | Result | None = None
+    failure: Failure | Verify | Smoke | None = None
     failed_with: int = 0
 
-    def do(self, name: str, work: Callable[[], tuple[Result | None, str]]) -> Result | None:
-        """Do one step unless an earlier one failed; keep its time and what it showed."""
+    def do(self, name: str, work: Callable[[], tuple[Verify | Build | Smoke | None, str]]) -> Build | None:
+        """Do one step unless an earlier one failed; keep its time, what it showed and its document."""
         if self.failed_with:
             return None
         self.progress(f"{name} {self.pin}")
         started = time.monotonic()
-        result: Result | None = None
+        result: Verify | Build | Smoke | None = None
         try:
             result, note = work()
             code = result.exit_code if result else 0
@@ -40,34 +42,43 @@ class _Job:
             note, code = error.what, error.exit_code
             self.failure = Failure(error.what, error.where, error.found, error.kept, error.hint)
         self.steps.append(Step(name, not code, time.monotonic() - started, note))
-        if code:
-            self.failed_with = code
+        self.failed_with = code
+        if result and self.evidence:
+            replace_file(self.evidence / f"{name}-{self.pin}.json", render_json(result).encode() + b"\n")
+        if code and not isinstance(result, Build):
             self.failure = self.failure or result
-            return None
-        return result
+        return result if isinstance(result, Build) else None
 
 
-def run_main_job(root: Path, pin: str | None, access: Access, *, engine: str = "auto") -> Run:
-    """Do the main job for a pin (default: the latest) and return what each step showed.
+def run_main_job(
+    root: Path, pins: Sequence[str], access: Access, *, engine: str = "auto", evidence: Path | None = None
+) -> Run:
+    """Do the main job for each pin (default: the latest) and return what each step showed.
 
-    A step that fails ends the job; its exit code becomes the job's.
+    A step that fails ends its pin's job; the others go on. evidence: a folder for the JSON documents of the steps.
     """
-    name = chosen_pin(root, pin)
-    job = _Job(name, access.progress)
-    job.do("upstream", lambda: (None, _bring(root, name, access)))
-    job.do("apply", lambda: (None, _apply(root, name, access)))
-    job.do("verify", lambda: _verify(root, name, access))
-    built = job.do("build", lambda: _build(root, name, access, engine))
-    chosen = built.images[0].engine if isinstance(built, Build) else engine
-    job.do("smoke", lambda: _smoke(root, name, access, chosen))
-    return Run(
+    names = [chosen_pin(root, pin) for pin in pins] or [chosen_pin(root, None)]
+    if evidence:
+        evidence.mkdir(parents=True, exist_ok=True)
+    return Run(tuple(_run_pin(root, name, access, engine, evidence) for name in names))
+
+
+def _run_pin(root: Path, name: str, access: Access, engine: str, evidence: Path | None) -> Job:
+    way = _Way(name, access.progress, evidence)
+    way.do("upstream", lambda: (None, _bring(root, name, access)))
+    way.do("apply", lambda: (None, _apply(root, name, access)))
+    way.do("verify", lambda: _verify(root, name, access))
+    built = way.do("build", lambda: _build(root, name, access, engine))
+    chosen = built.images[0].engine if built else engine
+    way.do("smoke", lambda: _smoke(root, name, access, chosen))
+    return Job(
         pin=name,
         engine=chosen,
-        steps=tuple(job.steps),
-        artifact=built.images[0].image if isinstance(built, Build) else "",
-        failed_with=job.failed_with,
-        failure=job.failure,
-        next_step=_next_step(job, name, chosen),
+        steps=tuple(way.steps),
+        artifact=built.images[0].image if built else "",
+        failed_with=way.failed_with,
+        failure=way.failure,
+        next_step=_next_step(way, name, chosen),
     )
 
 
@@ -109,10 +120,10 @@ def _smoke(root: Path, name: str, access: Access, engine: str) -> tuple[Smoke, s
     return result, f"{good} of {len(result.tests)} tests as they must be, without and with the patch"
 
 
-def _next_step(job: _Job, name: str, engine: str) -> str:
-    if not job.failed_with:
+def _next_step(way: _Way, name: str, engine: str) -> str:
+    if not way.failed_with:
         return f"patchkit apply CHECKOUT, or ship {name}: patchkit bump, then patchkit build {name}"
-    step = job.steps[-1].name
+    step = way.steps[-1].name
     again = {
         "upstream": "patchkit doctor",
         "apply": f"patchkit verify {name}",

@@ -1,4 +1,4 @@
-"""build and smoke with the venv engine on a small store: real inimage.py, real pytest, this Python as the runtime."""
+"""build, smoke and run with the venv engine on a small store: real inimage.py and pytest, this Python as runtime."""
 
 import json
 import shutil
@@ -11,11 +11,14 @@ import pytest
 
 from patchkit.engines import venv
 from patchkit.errors import ConfigError, SmokeError, VerifyError
+from patchkit.render import render_text
 from patchkit.results import BuiltImage, Smoke
 from patchkit.store import read_images, record_image
 from patchkit.upstream import Access
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.refresh import refresh_pin
+from patchkit.verbs.report import make_report
+from patchkit.verbs.run import run_main_job
 from patchkit.verbs.smoke import run_smoke
 from tests.small_store import ABORT, PIN, write_store
 
@@ -246,3 +249,31 @@ def test_without_an_image_the_hint_builds_one(root: Path, access: Access) -> Non
 def test_a_topic_without_tests_is_refused(root: Path, access: Access) -> None:
     with pytest.raises(ConfigError, match="topic nothing has no smoke test"):
         smoke(root, access, topic="nothing")
+
+
+def test_main_job_shows_every_step_and_keeps_its_evidence(
+    root: Path,
+    access: Access,
+    tmp_path: Path,
+) -> None:
+    result = run_main_job(root, [], access, engine="venv", evidence=tmp_path / "out")
+    assert result.exit_code == 0, render_text(result)
+    (job,) = result.jobs
+    assert [step.name for step in job.steps] == ["upstream", "apply", "verify", "build", "smoke"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        f"build-{PIN}.json",
+        f"smoke-{PIN}.json",
+        f"verify-{PIN}.json",
+    ]
+    assert json.loads((tmp_path / f"out/smoke-{PIN}.json").read_text())["schema"] == "patchkit/smoke/1"
+    assert {entry.verb for entry in make_report(root, tmp_path / "out").evidence} == {"build", "smoke", "verify"}
+
+
+def test_step_that_fails_ends_the_job_with_its_exit_code(root: Path, access: Access) -> None:
+    topic = root / "patches" / PIN / "abort-guards.patch"
+    topic.write_text(topic.read_text().replace("req.gone", "req.lost"))
+    result = run_main_job(root, [], access, engine="venv")
+    (job,) = result.jobs
+    assert (result.exit_code, job.steps[-1].name, job.steps[-1].ok) == (3, "apply", False)
+    assert "FAILED" in render_text(result)
+    assert job.next_step == f"patchkit verify {PIN}"
