@@ -21,6 +21,7 @@ from tests.small_store import UPSTREAM, VERSION, write_store
 
 # Read before HOME is sealed: the settings of docker/setup-podman.sh lie below it.
 SETTINGS = {} if "CONTAINERS_CONF" in os.environ else own_settings()
+DAEMON = "PATCHKIT_TEST_DOCKER_HOST"
 DOCKERFILE = f"""\
 ARG BASE_IMAGE
 FROM ${{BASE_IMAGE}}
@@ -59,12 +60,22 @@ def socket(podman: Podman) -> Iterator[str]:
         service.wait(timeout=20)
 
 
-@pytest.fixture(params=["podman", "docker"])
+@pytest.fixture(scope="session")
+def dockerd() -> str:
+    """The address of a real docker daemon."""
+    address = os.environ.get(DAEMON, "")
+    if not address:
+        pytest.skip(f"no docker daemon: {DAEMON} names the address of one")
+    return address
+
+
+@pytest.fixture(params=["podman", "podman's socket", "dockerd"])
 def engine(request: pytest.FixtureRequest, podman: Podman, monkeypatch: pytest.MonkeyPatch) -> ContainerEngine:
-    """Each container engine; docker against podman's socket."""
+    """Each container engine: podman, docker's client on podman's socket, docker's client on its own daemon."""
     if request.param == "podman":
         return podman
-    monkeypatch.setenv("DOCKER_HOST", request.getfixturevalue("socket"))
+    fixture = "dockerd" if request.param == "dockerd" else "socket"
+    monkeypatch.setenv("DOCKER_HOST", request.getfixturevalue(fixture))
     docker = Docker()
     docker.describe()
     return docker
@@ -72,19 +83,36 @@ def engine(request: pytest.FixtureRequest, podman: Podman, monkeypatch: pytest.M
 
 @pytest.fixture(scope="session")
 def python_image(podman: Podman, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A small Debian with Python, for podman."""
     return bring_python_image(podman, Access(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def engine_image(engine: ContainerEngine, tmp_path: Path) -> str:
+    """The same, for the engine of the test."""
+    return bring_python_image(engine, Access(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")
 def small_base(podman: Podman, python_image: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An image with the small upstream installed as lmsysorg/sglang has it."""
-    context = tmp_path_factory.mktemp("base")
+    """An image with the small upstream installed as lmsysorg/sglang has it, for podman."""
+    return build_base(podman, python_image, tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture
+def engine_base(engine: ContainerEngine, engine_image: str, tmp_path: Path) -> str:
+    """The same, for the engine of the test."""
+    return build_base(engine, engine_image, tmp_path)
+
+
+def build_base(engine: ContainerEngine, python_image: str, folder: Path) -> str:
+    context = folder / "base"
     for path, text in UPSTREAM.items():
         (context / path).parent.mkdir(parents=True, exist_ok=True)
         (context / path).write_text(text)
     (context / "Dockerfile").write_text(DOCKERFILE)
-    tag = "localhost/patchkit-test/base:pin"
-    podman.build(BuildRequest(python_image, context, tag, timeout_s=300))
+    tag = f"{engine.local_prefix}patchkit-test/base:pin"
+    engine.build(BuildRequest(python_image, context, tag, timeout_s=300))
     return tag
 
 

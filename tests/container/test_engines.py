@@ -1,5 +1,6 @@
 """Engines: limits, exit codes, and that nothing is left behind, whatever ends a run or a build."""
 
+import os
 import signal
 import time
 import uuid
@@ -58,12 +59,12 @@ def test_the_probe_holds(engine: ContainerEngine, podman: Podman) -> None:
 
 
 @pytest.mark.parametrize("status", [0, 1, 5, 42, 125, 137])
-def test_exit_status_comes_through(engine: ContainerEngine, podman: Podman, python_image: str, status: int) -> None:
-    assert engine.run(RunRequest(python_image, ("sh", "-c", f"exit {status}"), timeout_s=60)).status == status
+def test_exit_status_comes_through(engine: ContainerEngine, podman: Podman, engine_image: str, status: int) -> None:
+    assert engine.run(RunRequest(engine_image, ("sh", "-c", f"exit {status}"), timeout_s=60)).status == status
     assert containers(podman) == ""
 
 
-def test_a_run_is_locked_in(engine: ContainerEngine, python_image: str, tmp_path: Path) -> None:
+def test_a_run_is_locked_in(engine: ContainerEngine, engine_image: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     script = (
         "import os, socket\n"
@@ -74,7 +75,7 @@ def test_a_run_is_locked_in(engine: ContainerEngine, python_image: str, tmp_path
         "print(told)"
     )
     mounts = (Mount(tmp_path, "/out", writable=True), Mount(tmp_path, "/in"))
-    ran = engine.run(RunRequest(python_image, ("python3", "-c", script), timeout_s=60, mounts=mounts))
+    ran = engine.run(RunRequest(engine_image, ("python3", "-c", script), timeout_s=60, mounts=mounts))
     assert ran.stdout.decode().strip() == "[10001, '/tmp/x', '/out/x']", ran.stderr
     assert (tmp_path / "x").exists()
 
@@ -86,17 +87,17 @@ def test_too_much_memory_is_killed(podman: Podman, python_image: str) -> None:
 
 def test_a_missing_image_is_an_engine_failure(engine: ContainerEngine) -> None:
     with pytest.raises(CommandError, match="did not run the command"):
-        engine.run(RunRequest("localhost/patchkit-test/none:1", ("true",), timeout_s=60))
+        engine.run(RunRequest("patchkit-test/none:1", ("true",), timeout_s=60))
 
 
-def test_a_command_that_is_not_there_is_an_engine_failure(engine: ContainerEngine, python_image: str) -> None:
+def test_a_command_that_is_not_there_is_an_engine_failure(engine: ContainerEngine, engine_image: str) -> None:
     with pytest.raises(CommandError, match="did not run the command"):
-        engine.run(RunRequest(python_image, ("no-such-command",), timeout_s=60))
+        engine.run(RunRequest(engine_image, ("no-such-command",), timeout_s=60))
 
 
-def test_the_deadline_ends_a_run_and_removes_it(engine: ContainerEngine, podman: Podman, python_image: str) -> None:
+def test_the_deadline_ends_a_run_and_removes_it(engine: ContainerEngine, podman: Podman, engine_image: str) -> None:
     with pytest.raises(CommandError, match=r"was killed after 1\.5 s"):
-        engine.run(RunRequest(python_image, ("sleep", "600"), timeout_s=1.5))
+        engine.run(RunRequest(engine_image, ("sleep", "600"), timeout_s=1.5))
     assert containers(podman) == ""
 
 
@@ -150,11 +151,11 @@ def write_context(folder: Path, *steps: str) -> Path:
     return folder
 
 
-def test_a_failed_step_is_told(engine: ContainerEngine, podman: Podman, python_image: str, tmp_path: Path) -> None:
+def test_a_failed_step_is_told(engine: ContainerEngine, podman: Podman, engine_image: str, tmp_path: Path) -> None:
     context = write_context(tmp_path, "RUN echo it is broken >&2 && exit 7")
     before = podman.external_containers()
     with pytest.raises(CommandError) as caught:
-        engine.build(BuildRequest(python_image, context, TAG, timeout_s=120))
+        engine.build(BuildRequest(engine_image, context, TAG, timeout_s=120))
     assert "it is broken" in caught.value.found
     assert engine.inspect(TAG) is None
     left = podman.external_containers() - before
@@ -163,23 +164,22 @@ def test_a_failed_step_is_told(engine: ContainerEngine, podman: Podman, python_i
     assert not left or engine.name == "docker", "podman's socket leaves a working container, its command line does not"
 
 
-def test_a_build_has_no_network(podman: Podman, python_image: str, tmp_path: Path) -> None:
-    step = "RUN python3 -c \"import socket; socket.create_connection(('1.1.1.1', 53), 2)\""
-    request = BuildRequest(python_image, write_context(tmp_path, step), f"{TAG}-net", timeout_s=120)
-    with pytest.raises(CommandError) as caught:
-        podman.build(request)
-    assert "Network is unreachable" in caught.value.found
-
-
-def test_docker_tells_that_podman_is_behind_its_socket(engine: ContainerEngine) -> None:
+def test_a_build_has_no_network(engine: ContainerEngine, engine_image: str, tmp_path: Path) -> None:
     """Podman 4.3 ignores --network of a build that comes over its socket: told, as it cannot be mended here."""
-    if engine.name == "docker":
+    step = "RUN python3 -c \"import socket; socket.create_connection(('1.1.1.1', 53), 2)\""
+    request = BuildRequest(engine_image, write_context(tmp_path, step), f"{TAG}-net", timeout_s=120)
+    if engine.name == "docker" and "podman" in os.environ["DOCKER_HOST"]:
         assert "builds keep it" in engine.describe()
+        return
+    assert "builds keep it" not in engine.describe()
+    with pytest.raises(CommandError) as caught:
+        engine.build(request)
+    assert "Network is unreachable" in caught.value.found
 
 
 def test_a_missing_base_is_told(engine: ContainerEngine, tmp_path: Path) -> None:
     with pytest.raises(CommandError):
-        engine.build(BuildRequest("localhost/patchkit-test/none:1", write_context(tmp_path), "x:1", timeout_s=60))
+        engine.build(BuildRequest("patchkit-test/none:1", write_context(tmp_path), "x:1", timeout_s=60))
 
 
 def test_the_deadline_ends_a_build_and_its_step(podman: Podman, python_image: str, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ VERIFY = ("python3", "/opt/patchkit/inimage.py", "verify")
 
 
 @pytest.fixture
-def image(engine: ContainerEngine, root: Path, access: Access, small_base: str) -> BuiltImage:
-    return build_images(root, [], access, engine=engine.name, options=BuildOptions(base=small_base)).images[0]
+def image(engine: ContainerEngine, root: Path, access: Access, engine_base: str) -> BuiltImage:
+    return build_images(root, [], access, engine=engine.name, options=BuildOptions(base=engine_base)).images[0]
 
 
 def derive(podman: Podman, image: str, folder: Path, *steps: str) -> str:
