@@ -15,7 +15,8 @@ Files = Mapping[str, bytes | None]
 class Work(NamedTuple):
     """What is to be applied.
 
-    label: the pin's name, or the patch file's. sources: for each topic the patch file as the user knows it.
+    label: the pin's name, or the patch file's. key: what the record knows it by; a patch file's is its path, as
+    two files of one name may have nothing in common. sources: for each topic the patch file as the user knows it.
     exact: the base must be the very one that the index lines name (a pin's series), not just fit.
     """
 
@@ -23,13 +24,19 @@ class Work(NamedTuple):
     topics: tuple[TopicPatch, ...]
     sources: tuple[str, ...]
     exact: bool = False
+    key: str = ""
+
+    @property
+    def record_key(self) -> str:
+        """The key, which is the label unless said otherwise."""
+        return self.key or self.label
 
     @property
     def revision(self) -> str:
-        """The sha256 of all patches in order."""
+        """The sha256 of all patches in order; names do not count."""
         digest = hashlib.sha256()
         for topic in self.topics:
-            digest.update(b"%s\0%d\0" % (topic.topic.encode(), len(topic.patch.raw)) + topic.patch.raw)
+            digest.update(b"%d\0" % len(topic.patch.raw) + topic.patch.raw)
         return digest.hexdigest()
 
 

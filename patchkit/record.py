@@ -42,6 +42,11 @@ class Record(NamedTuple):
         """Return the layer of this label."""
         return next((layer for layer in self.layers if layer.label == label), None)
 
+    def of(self, label: str, revision: str) -> Layer | None:
+        """Return the layer of this very revision, whatever its label, else the one of this label."""
+        same = (layer for layer in self.layers if layer.revision == revision)
+        return next(same, self.layer(label))
+
     def above(self, label: str) -> tuple[Layer, ...]:
         """Return the layers that were applied after this one."""
         labels = [layer.label for layer in self.layers]

@@ -1,7 +1,7 @@
 """apply: write a series, or one patch file, into a checkout, or take it out again; all of it or nothing."""
 
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,7 +89,8 @@ def patch_work(patch_file: Path) -> Work:
     except OSError as exc:
         raise ConfigError("the patch file cannot be read", where=str(patch_file), found=exc.strerror or "") from exc
     patch = read_patch(raw, name=str(patch_file))
-    return Work(patch_file.name, (TopicPatch(patch_file.stem, patch),), (str(patch_file),))
+    topic = TopicPatch(patch_file.stem, patch)
+    return Work(patch_file.name, (topic,), (str(patch_file),), key=str(patch_file.resolve()))
 
 
 def apply_work(directory: Path, work: Work, wish: Wish, *, identify: Identify) -> Applied:
@@ -111,7 +112,9 @@ def apply_work(directory: Path, work: Work, wish: Wish, *, identify: Identify) -
 def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify) -> Plan:
     """Decide what is to be done; nothing is written."""
     record = read_record(checkout.state)
-    layer = record.layer(work.label)
+    revision = work.revision
+    layer = record.of(work.record_key, revision)
+    key = layer.label if layer else work.record_key
     paths = dict.fromkeys([*series_paths(work.topics), *(layer.files if layer else ())])
     disk = {path: read_on_disk(checkout, path) for path in paths}
     situation = find_situation(checkout, work, record, disk, identify=identify)
@@ -125,7 +128,7 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
             found="its hunks are there, but the files are not those that its index lines name",
             kept=UNCHANGED,
         )
-    _refuse_covered(record, work.label, paths)
+    _refuse_covered(record, key, disk)
     chosen = tuple(topic for topic in work.topics if topic.topic in topics)
     base = {path: file.content for path, file in situation.base.items()}
     composition = compose(chosen, base)
@@ -138,7 +141,9 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
         if (file.content, file.mode) != (after[path].content, after[path].mode)
         and (file.content, after[path].content) != (None, None)
     }
-    new_record = _new_record(record, work, topics, situation.base, after)
+    new_layer = Layer(key, revision, topics, _changes(situation.base, after))
+    others = record if situation.layer else record.without(key)
+    new_record = others.with_layer(new_layer) if topics else record.without(key)
     contents = [(blob_id(file.content), file.content) for file in situation.base.values() if file.content is not None]
     return Plan(situation, topics, composition, replacements, record_documents(checkout.state, new_record, contents))
 
@@ -153,7 +158,7 @@ def find_situation(
 
     Raises: ConfigError or ConflictError where the checkout is neither upstream's nor ours.
     """
-    layer = record.layer(work.label)
+    layer = record.of(work.record_key, work.revision)
     if layer is not None:
         situation = _recorded(checkout, work, record, layer, disk)
         if situation is not None:
@@ -169,6 +174,7 @@ def find_situation(
         case Verdict.MIXED:
             raise _mixed(work, standing)
         case Verdict.UNKNOWN:
+            _refuse_another_layer(work, record, standing)
             if work.exact:
                 raise _not_at_pin(checkout, work, standing, files, identify)
             return _by_content(work, files, disk)
@@ -178,9 +184,11 @@ def _recorded(
     checkout: Checkout, work: Work, record: Record, layer: Layer, disk: Mapping[str, OnDisk]
 ) -> Situation | None:
     """Return the situation as our record has it; None if somebody else has put everything back."""
-    covers = {path: sides for upper in record.above(layer.label) for path, sides in upper.files.items()}
-    expected = {path: covers.get(path, sides)[1].blob for path, sides in layer.files.items()}
     present = {path: _blob(disk[path]) for path in layer.files}
+    expected = {path: sides[1].blob for path, sides in layer.files.items()}
+    for upper in record.above(layer.label):
+        if _still_holds(upper, disk):
+            expected |= {path: after.blob for path, (_, after) in upper.files.items() if path in expected}
     if present == expected:
         base = dict(disk)
         for path, (before, _) in layer.files.items():
@@ -199,6 +207,11 @@ def _recorded(
         kept=UNCHANGED,
         hint="put the edit aside (git stash, or a copy), then try again",
     )
+
+
+def _still_holds(layer: Layer, disk: Mapping[str, OnDisk]) -> bool:
+    """Whether the files that both have are as the layer left them: somebody may have taken it out by other means."""
+    return all(_blob(disk[path]) == after.blob for path, (_, after) in layer.files.items() if path in disk)
 
 
 def _without_record(
@@ -284,11 +297,24 @@ def _holds(work: Work, wish: Wish, situation: Situation, topics: tuple[str, ...]
     return set(topics) == set(situation.topics)
 
 
-def _refuse_covered(record: Record, label: str, paths: Iterable[str]) -> None:
-    wanted = set(paths)
+def _refuse_another_layer(work: Work, record: Record, standing: Standing) -> None:
+    """Raise if what makes the files unknown is another pin's series that is applied here."""
+    unknown = {file.path: file.present for file in standing.unknown}
+    for layer in record.layers if work.exact else ():
+        ours = {path for path, (_, after) in layer.files.items() if unknown.get(path) == (after.blob or ABSENT)}
+        if ours:
+            raise ConfigError(
+                f"{layer.label} is applied here; {work.label} cannot be applied on top of it",
+                where="\n".join(sorted(ours)),
+                kept=UNCHANGED,
+                hint=f"take {layer.label} out first (apply --reverse)",
+            )
+
+
+def _refuse_covered(record: Record, label: str, disk: Mapping[str, OnDisk]) -> None:
     for layer in record.above(label):
-        shared = sorted(wanted & set(layer.files))
-        if shared:
+        shared = sorted(set(disk) & set(layer.files))
+        if shared and _still_holds(layer, disk):
             raise ConfigError(
                 f"{layer.label} was applied on top of {label}",
                 where="\n".join(shared),
@@ -323,17 +349,8 @@ def _mode_of_new_file(place: str) -> int:
     return 0o644
 
 
-def _new_record(
-    record: Record, work: Work, topics: tuple[str, ...], base: Mapping[str, OnDisk], after: Mapping[str, OnDisk]
-) -> Record:
-    if not topics:
-        return record.without(work.label)
-    files = {
-        path: (_side(base[path]), _side(file))
-        for path, file in after.items()
-        if (base[path].content, base[path].mode) != (file.content, file.mode)
-    }
-    return record.with_layer(Layer(work.label, work.revision, topics, files))
+def _changes(base: Mapping[str, OnDisk], after: Mapping[str, OnDisk]) -> dict[str, tuple[Side, Side]]:
+    return {path: (_side(base[path]), _side(file)) for path, file in after.items() if base[path] != file}
 
 
 # -- doing and telling ----------------------------------------------------------------------------------------
@@ -415,6 +432,13 @@ def _not_at_pin(
     checkout: Checkout, work: Work, standing: Standing, files: Mapping[str, bytes | None], identify: Identify
 ) -> ConfigError | ConflictError:
     """Return the error of a checkout that is another release, or the right one with a foreign edit."""
+    if all(file.present == ABSENT for file in standing.files):
+        return ConfigError(
+            f"none of the {len(standing.files)} files that {work.label} changes is here",
+            where=str(checkout.given),
+            kept=UNCHANGED,
+            hint="name a checkout of sglang, a site-packages folder or the sglang package itself",
+        )
     foreign = [
         f"{file.path} is {_short(file.present)}, {work.label} has {_short(file.pristine)}" for file in standing.unknown
     ]

@@ -95,10 +95,19 @@ def test_patch_and_pin_exclude_each_other(tree: Path, patch_file: Path) -> None:
     assert "--patch takes a file instead of a series" in result.stderr
 
 
-def test_the_shipped_series_on_a_tree_without_its_files_names_each_of_them(tree: Path) -> None:
+def test_the_shipped_series_on_a_tree_without_sglang_is_told_so(tree: Path) -> None:
+    result = run("--root", ROOT, "--offline", "apply", tree, "--pin", "v0.5.12.post1")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "files that v0.5.12.post1 changes is here" in result.stderr
+    assert "hint:  name a checkout of sglang, a site-packages folder or the sglang package itself" in result.stderr
+
+
+def test_the_shipped_series_on_another_release_names_each_missing_file(tree: Path) -> None:
+    sections = [section for topic in series_work(ROOT, "v0.5.12.post1").topics for section in topic.patch.files]
+    (tree / sections[0].path).parent.mkdir(parents=True)
+    (tree / sections[0].path).write_bytes(BEFORE)
     result = run("--root", ROOT, "--offline", "apply", tree, "--pin", "v0.5.12.post1")
     assert result.exit_code == 3
-    for topic in series_work(ROOT, "v0.5.12.post1").topics:
-        for section in topic.patch.files:
-            assert section.path in result.stderr
+    for section in sections:
+        assert section.path in result.stderr
     assert "no such file" in result.stderr

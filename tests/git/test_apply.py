@@ -310,6 +310,34 @@ def test_two_patches_come_out_in_their_order_only(upstream: Fixture) -> None:
     assert not (upstream.repository / ".git/patchkit").exists()
 
 
+def test_two_patch_files_of_one_name_are_two_patches(upstream: Fixture, tmp_path: Path) -> None:
+    before = snapshot(upstream.repository)
+    files = []
+    for number, raw in enumerate(upstream.topics):
+        (tmp_path / str(number)).mkdir()
+        files.append(tmp_path / str(number) / "fix.patch")
+        files[-1].write_bytes(raw)
+        apply_patch(upstream.repository, files[-1], Wish())
+    assert (upstream.repository / ALPHA).read_bytes() == DONE[ALPHA]
+    elsewhere = tmp_path / "copied.patch"
+    shutil.copy(files[1], elsewhere)
+    assert apply_patch(upstream.repository, elsewhere, Wish()).files == ()
+    for file in (elsewhere, files[0]):
+        apply_patch(upstream.repository, file, Wish(reverse=True))
+    assert snapshot(upstream.repository) == before
+
+
+def test_another_series_that_is_applied_here_is_named(upstream: Fixture) -> None:
+    put(upstream.repository, upstream.work())
+    raw = upstream.topics[0].replace(b"+abort = 1", b"+abort = 2")
+    for path in (ALPHA, "python/sglang/srt/beta.py", NEW):
+        for content in (PRISTINE.get(path, b""), HALF[path]):
+            raw = raw.replace(blob_id(content).encode(), b"a" * 40)
+    other = one_patch(raw, "v0.5.13")._replace(exact=True)
+    with pytest.raises(ConfigError, match=r"v0.5.12.post1 is applied here; v0.5.13 cannot be applied on top"):
+        put(upstream.repository, other)
+
+
 def test_promised_id_that_does_not_come_out_is_refused(upstream: Fixture) -> None:
     raw = upstream.topics[0].replace(blob_id(HALF[ALPHA]).encode(), b"1" * 40)
     with pytest.raises(ConflictError) as caught:
