@@ -49,6 +49,7 @@ LAYERS = [
     "bake",
     "repository",
     "checkout",
+    "situation",
     "upstream",
     "nameindex",
     "releases",
