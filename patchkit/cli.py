@@ -56,7 +56,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
     root.obj = replace(current, **{parameter.name: value}) if said else current
 
 
-def _global_options() -> list[click.Parameter]:
+def _global_options() -> list[click.Option]:
     shared: dict[str, Any] = {"expose_value": False, "callback": _keep, "is_eager": True}
     folder = click.Path(exists=True, file_okay=False, path_type=Path)
     return [
@@ -71,11 +71,14 @@ def _global_options() -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that also takes the global options."""
+    """A command that also takes the global options; its help names them and leaves their words to the group's."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self.params.extend(_global_options())
+        for option in _global_options():
+            option.hidden = True
+            self.params.append(option)
+        self.epilog = "Also takes the global options: --root, --json, -q, -v, --color, --offline, --deadline."
 
 
 class Group(click.Group):
@@ -156,7 +159,7 @@ def _color() -> bool | None:
     return {"auto": None, "always": True, "never": False}[settings().color]
 
 
-@click.group(cls=Group, params=_global_options(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, params=list(_global_options()), context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="patchkit")
 def main() -> None:
     """Keep a versioned sglang.patch alive across upstream releases.
