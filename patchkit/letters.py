@@ -62,6 +62,12 @@ def write_letter(letter: Letter) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def is_mail(preamble: bytes) -> bool:
+    """Whether git am would take the text above a patch: it has an author and a subject."""
+    head = preamble.partition(b"\n\n")[0]
+    return bool(re.search(rb"(?m)^From: ", head) and re.search(rb"(?m)^Subject: ", head))
+
+
 def with_topic(message: str, topic: str) -> str:
     """Return the message with the trailer that names its topic."""
     return f"{message}\n\n{TRAILER}: {topic}"

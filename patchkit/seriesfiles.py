@@ -10,6 +10,7 @@ from patchkit.drafts import Draft, other_results, read_drafts, write_draft
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.generated import generate
 from patchkit.headers import read_head
+from patchkit.letters import is_mail, read_letter, write_letter
 from patchkit.model import Series, TopicPatch
 from patchkit.patchtext import read_patch
 from patchkit.results import Reshape
@@ -72,8 +73,20 @@ def plan_series(opened: OpenSeries, drafts: Sequence[Draft]) -> dict[str, bytes 
 
 
 def canonical(drafts: Sequence[Draft]) -> list[Draft]:
-    """Return the drafts so that each patch is written anew: full ids, present line numbers, canonical header lines."""
-    return [replace(draft, is_current=False) for draft in drafts]
+    """Return the drafts so that each patch is written anew, as git am takes it.
+
+    Full ids and present line numbers; a mail's head where there is none, in which every line of the old text stays.
+    """
+    return [
+        replace(
+            draft,
+            is_current=False,
+            preamble=draft.preamble
+            if is_mail(draft.preamble)
+            else write_letter(read_letter(draft.preamble, topic=draft.topic)),
+        )
+        for draft in drafts
+    ]
 
 
 def write_series(opened: OpenSeries, files: Mapping[str, bytes | None]) -> list[str]:

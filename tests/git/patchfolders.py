@@ -101,10 +101,10 @@ def sound(folder: Path) -> Field:
 
 def git(base: Path, *arguments: str) -> str:
     """Run git in the project."""
-    return run(["git", *arguments], cwd=base, timeout_s=30, env=_AUTHOR).stdout.decode()
+    return run(["git", *arguments], cwd=base, timeout_s=30, env=AUTHOR).stdout.decode()
 
 
-_AUTHOR = {
+AUTHOR = {
     "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "A U Thor", "GIT_AUTHOR_EMAIL": "a@example.com",
     "GIT_COMMITTER_NAME": "A U Thor", "GIT_COMMITTER_EMAIL": "a@example.com",
     "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
