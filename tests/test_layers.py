@@ -33,7 +33,6 @@ LAYERS = [
     "belonging",
     "headers",
     "letters",
-    "fate",
     "guards",
     "control",
     "carry/",
@@ -123,6 +122,11 @@ def test_module_imports_only_lower_layers(path: Path) -> None:
         assert layer(target) <= layer(own), f"{own} imports {target}, which is listed after it"
         if target.startswith("verbs.") and own.startswith("verbs."):
             assert own in ORCHESTRATORS, f"{own} imports another verb: {target}"
+
+
+def test_every_listed_layer_exists() -> None:
+    missing = [name for name in LAYERS if not ((PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file())]
+    assert missing == []
 
 
 @pytest.mark.parametrize("path", modules(), ids=dotted)
