@@ -635,6 +635,7 @@ def verify(package: Package, manifest: Manifest) -> Dict[str, Any]:
     return {
         "verdict": "modified" if problems else "unmodified",
         "problems": problems,
+        "others": other_copies(package),
         "files": [state.as_document() for state in states],
     }
 
@@ -650,8 +651,8 @@ def _problem(state: State) -> str:
     return f"is {was}, not {_short(state.entry.postimage)}"
 
 
-def prove(package: Package, manifest: Manifest) -> None:
-    """Refuse, with 4, what `verify` finds."""
+def prove(package: Package, manifest: Manifest) -> Dict[str, Any]:
+    """Return the report of `verify`; refuse, with 4, what it finds."""
     report = verify(package, manifest)
     if report["problems"]:
         raise RefusalError(
@@ -661,6 +662,16 @@ def prove(package: Package, manifest: Manifest) -> None:
             where=", ".join(package.folders),
             found=[f"{p['place']} {p['problem']}" for p in report["problems"]],
         )
+    return report
+
+
+def other_copies(package: Package) -> List[str]:
+    """Return other folders of sglang on the path: a process with another order of it would import them instead."""
+    own = {os.path.realpath(folder) for folder in package.folders}
+    found = (os.path.join(entry or ".", "sglang") for entry in sys.path)
+    return [
+        folder for folder in found if os.path.isdir(os.path.join(folder, "srt")) and os.path.realpath(folder) not in own
+    ]
 
 
 def identify(package: Package) -> Dict[str, Any]:
@@ -723,8 +734,9 @@ def execute(asked: argparse.Namespace) -> Tuple[Dict[str, Any], str]:
         report = apply(package, manifest, read_file(asked.patch), dry_run=asked.dry_run, record=asked.record)
         told = "".join(f"\n  offset {n:+d}: {name}" for name, n in report["offsets"].items())
         return {**about, **report}, f"{report['verdict']}: {series}; {len(report['changed'])} files written{told}"
-    prove(package, manifest)
-    return {**about, **verify(package, manifest)}, f"unmodified: {series}; {len(manifest.entries)} files"
+    report = prove(package, manifest)
+    told = "".join(f"\n  not used, not patched: {folder}" for folder in report["others"])
+    return {**about, **report}, f"unmodified: {series}; {len(manifest.entries)} files{told}"
 
 
 def _about(package: Package) -> Dict[str, Any]:

@@ -87,8 +87,7 @@ class Venv:
         created = request.timestamp if request.timestamp is not None else int((folder / "python").stat().st_ctime)
         facts = {"labels": dict(request.labels), "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(created))}
         (folder / _FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True))
-        self._tag_file(request.tag).parent.mkdir(parents=True, exist_ok=True)
-        replace_file(self._tag_file(request.tag), f"{folder}\n".encode())
+        self._name(request.tag, folder)
         return str(folder)
 
     def run(self, request: RunRequest) -> Ran:
@@ -135,6 +134,15 @@ class Venv:
             shutil.rmtree(folder)
 
     # -- details -----------------------------------------------------------------------------------------
+
+    def _name(self, tag: str, folder: Path) -> None:
+        """Let the tag name the folder; the one that it named before is removed, as nothing names it any more."""
+        tag_file = self._tag_file(tag)
+        tag_file.parent.mkdir(parents=True, exist_ok=True)
+        before = tag_file.read_text().strip() if tag_file.is_file() else ""
+        replace_file(tag_file, f"{folder}\n".encode())
+        if before and before != str(folder):
+            self.remove(before)
 
     def _tag_file(self, tag: str) -> Path:
         return self.folder / "tags" / tag.replace("/", "_").replace(":", "_")

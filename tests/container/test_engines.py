@@ -4,7 +4,7 @@ import os
 import signal
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -226,3 +226,35 @@ def test_own_containers_say_who_started_them(podman: Podman, python_image: str) 
     owner = run(asked, cwd=Path("/"), timeout_s=60, env=podman.environment).stdout.decode().strip()
     podman.remove_container(ran.container)
     assert owner.count("/") == 2
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Podman]:
+    """Podman with its images on a disk of 48 MB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = run(
+        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(disk)], cwd=tmp_path, timeout_s=30, allowed=range(256)
+    )
+    if not mounted.ok:
+        pytest.skip("this user may not mount a small disk")
+    storage = f'[storage]\ndriver = "overlay"\ngraphroot = "{disk}/graph"\nrunroot = "{disk}/run"\n'
+    (tmp_path / "storage.conf").write_text(storage)
+    engine = Podman()
+    engine.environment["CONTAINERS_STORAGE_CONF"] = str(tmp_path / "storage.conf")
+    yield engine
+    run(["umount", "-R", "-l", str(disk)], cwd=tmp_path, timeout_s=30)
+
+
+def test_a_full_disk_is_told_and_nothing_is_left(small_disk: Podman, tmp_path: Path) -> None:
+    small_disk.prove()
+    context = tmp_path / "context"
+    context.mkdir()
+    (context / "large").write_bytes(os.urandom(1 << 20) * 64)
+    (context / "Dockerfile").write_text("FROM scratch\nCOPY large /large\n")
+    with pytest.raises(CommandError) as caught:
+        small_disk.build(BuildRequest("scratch", context, TAG, timeout_s=120))
+    assert "no space left on device" in caught.value.found
+    assert caught.value.hint.startswith("free disk space")
+    assert small_disk.inspect(TAG) is None
+    assert small_disk.external_containers() == frozenset()

@@ -1,6 +1,7 @@
 """build, smoke and inimage.py in real images of a small upstream."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from patchkit.engines.containers import ContainerEngine
 from patchkit.engines.engine import BuildRequest, RunRequest
 from patchkit.engines.podman import Podman
 from patchkit.errors import ConfigError, VerifyError
+from patchkit.process import run
 from patchkit.results import BuiltImage
 from patchkit.upstream import Access
 from patchkit.verbs.build import BuildOptions, build_images
+from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.smoke import run_smoke
 from tests.small_store import ABORT, PIN
 
@@ -121,3 +124,34 @@ def test_a_pushed_image_has_a_digest(
     image = build_images(root, [], access, engine="podman", options=BuildOptions(base=small_base)).images[0]
     digest = podman.push(image.image, f"oci:{tmp_path}/image:1", timeout_s=120)
     assert digest in (tmp_path / "image" / "index.json").read_text()
+
+
+@pytest.fixture(params=["", "1767225600"], ids=["no date", "SOURCE_DATE_EPOCH"])
+def source_date(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", request.param)
+
+
+@pytest.mark.usefixtures("source_date")
+def test_an_edit_of_the_series_rebuilds_the_patch_layer_alone(
+    podman: Podman, root: Path, access: Access, small_base: str, tmp_path: Path
+) -> None:
+    copy = tmp_path / "root"
+    shutil.copytree(root, copy)
+    options = BuildOptions(base=small_base, tag="localhost/patchkit-test/edit:1")
+
+    def layers() -> list[str]:
+        image = build_images(copy, [], access, engine="podman", options=options).images[0].image
+        asked = run(["podman", "image", "inspect", image], cwd=tmp_path, timeout_s=60, env=podman.environment)
+        found: list[str] = json.loads(asked.stdout)[0]["RootFS"]["Layers"]
+        return found
+
+    first = layers()
+    assert layers() == first
+    patch = copy / "patches" / PIN / "timeouts.patch"
+    patch.write_text(patch.read_text().replace("600", "500"))
+    refresh_pin(copy, PIN, access)
+    edited = layers()
+    base = run(["podman", "image", "inspect", small_base], cwd=tmp_path, timeout_s=60, env=podman.environment)
+    below = json.loads(base.stdout)[0]["RootFS"]["Layers"]
+    assert edited[: len(below)] == first[: len(below)] == below
+    assert edited[len(below)] != first[len(below)]

@@ -110,6 +110,16 @@ def test_the_same_series_gives_the_same_image(built: Built) -> None:
     assert build(built.root, built.access).image == built.image.image
 
 
+def test_an_edited_series_replaces_its_image(root: Path, access: Access) -> None:
+    first = build(root, access)
+    patch = root / "patches" / PIN / "timeouts.patch"
+    patch.write_text(patch.read_text().replace("600", "500"))
+    refresh_pin(root, PIN, access)
+    second = build(root, access)
+    assert Path(second.image).is_dir()
+    assert not Path(first.image).exists()
+
+
 def test_a_tampered_image_is_built_again(root: Path, access: Access) -> None:
     source = Path(build(root, access).image) / ABORT
     good = source.read_bytes()

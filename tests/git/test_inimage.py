@@ -323,6 +323,31 @@ def test_verify_names_the_one_changed_byte(installed: Installed, capsys: pytest.
     assert f"{installed.file('srt/abort.py')} is " in told.err
 
 
+def test_a_second_copy_on_the_path_is_told(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert installed.main("apply") == 0
+    write_tree(tmp_path / "other" / "sglang", PACKAGE)
+    monkeypatch.syspath_prepend(tmp_path / "other")
+    capsys.readouterr()
+    assert installed.main("verify") == 0
+    assert f"not used, not patched: {tmp_path / 'other' / 'sglang'}" in capsys.readouterr().out
+
+
+def test_spawned_workers_import_what_was_verified(installed: Installed, tmp_path: Path) -> None:
+    assert installed.main("apply") == 0
+    (tmp_path / "server.py").write_text(
+        "import multiprocessing, types\n"
+        "def work(_):\n"
+        "    from sglang.srt.abort import abort\n"
+        "    return sorted(vars(abort(types.SimpleNamespace())))\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.map(work, [0]))\n"
+    )
+    assert python(installed, str(tmp_path / "server.py")).stdout == b"[['late']]\n"
+
+
 def test_verify_without_a_record_is_a_configuration_error(installed: Installed) -> None:
     assert installed.main("verify") == 2
 
