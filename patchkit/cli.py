@@ -497,8 +497,9 @@ def report(evidence: Path | None, html: Path | None, matrix: Path | None) -> Non
 @click.argument("paths", nargs=-1, required=True, metavar="PATH ...", type=click.Path(exists=True, path_type=Path))
 @click.option("--from-git", metavar="BASE..BRANCH", help="Adopt these commits of the repository PATH.")
 @click.option("--pin", "version", metavar="VERSION", help="The release, where the patches do not say.")
+@click.option("--in-place", is_flag=True, help="Leave every patch where it is; the pins' folders lead there.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
-def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, dry_run: bool) -> None:
+def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, in_place: bool, dry_run: bool) -> None:
     """Adopt an existing patch folder, and tell what is wrong with it.
 
     \b
@@ -518,10 +519,10 @@ def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, 
             here = Path.cwd()
     bare_version = version.removeprefix("v") if version else None
     if from_git is not None:
-        if len(paths) > 1:
-            raise click.UsageError("--from-git takes one repository")
+        if len(paths) > 1 or in_place:
+            raise click.UsageError("--from-git takes one repository, and no --in-place")
         show(adopt_branch(paths[0], from_git, here, access(), version=bare_version, dry_run=dry_run))
-    show(adopt_folder(paths, here, access(), version=bare_version, dry_run=dry_run))
+    show(adopt_folder(paths, here, access(), version=bare_version, dry_run=dry_run, in_place=in_place))
 
 
 @main.command()

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from patchkit import inplace
 from patchkit.errors import ConfigError
 from patchkit.manifest import read_manifest as parse_manifest
 from patchkit.model import CommitId, Distribution, Manifest, Pin, Series, Topic, TopicPatch, TreeId, Variable
@@ -313,21 +314,47 @@ def record_image(root: Path, name: str, entry: Mapping[str, str]) -> None:
     replace_file(pin_folder(root, name) / IMAGES, json.dumps(document, indent=2).encode() + b"\n")
 
 
-def write_new_pin(root: Path, name: str, files: Mapping[str, bytes]) -> Path:
-    """Write the folder of a new pin in one step; a pin that exists is refused."""
+def write_new_pin(
+    root: Path, name: str, files: Mapping[str, bytes], *, homes: Mapping[str, Path] | None = None
+) -> Path:
+    """Write the folder of a new pin in one step; a pin that exists is refused.
+
+    homes: topic patches that are in the project already, by file: the pin's folder gets a link to each. Without it,
+    in a store that is in place, topic patches are written into the project's folder first.
+    """
     folder = pin_folder(root, name)
     if folder.exists():
         raise ConfigError(f"pin {folder.name} exists already", where=_shown(folder, root))
     scratch = Path(tempfile.mkdtemp(dir=root / PATCHES, prefix=f".{folder.name}."))
+    written: list[Path] = []
     try:
         for file, content in files.items():
-            (scratch / file).write_bytes(content)
+            home = (homes or {}).get(file) or (_home(root, folder.name, file) if homes is None else None)
+            if home is None:
+                (scratch / file).write_bytes(content)
+                continue
+            if not home.exists():
+                home.parent.mkdir(parents=True, exist_ok=True)
+                written.append(home)
+                home.write_bytes(content)
+            elif home.read_bytes() != content:
+                raise ConfigError(f"{home.name} is there already, with other content", where=_shown(home, root))
+            inplace.link(scratch / file, home)
         scratch.chmod(0o755)
         os.rename(scratch, folder)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
+        for home in written:
+            home.unlink(missing_ok=True)
         raise
     return folder
+
+
+def _home(root: Path, pin: str, file: str) -> Path | None:
+    """Return where the project keeps a topic's patch, in a store that is in place; None for all other files."""
+    if not file.endswith(".patch") or file in GENERATED or not inplace.read_layout(root / PATCHES):
+        return None
+    return inplace.home_of(root / PATCHES, pin, file)
 
 
 def replace_pin_files(root: Path, name: str, files: Mapping[str, bytes | None]) -> list[str]:
@@ -343,19 +370,29 @@ def replace_pin_files(root: Path, name: str, files: Mapping[str, bytes | None]) 
     try:
         for file in changed:
             done.append(file)
-            _put(folder / file, files[file])
+            _put(root, folder / file, files[file])
     except BaseException:
         for file in reversed(done):
-            _put(folder / file, former[file])
+            _put(root, folder / file, former[file])
         raise
     return changed
 
 
-def _put(path: Path, content: bytes | None) -> None:
+def _put(root: Path, path: Path, content: bytes | None) -> None:
+    """Write or delete a pin's file; where it is a link into the project, the file there."""
+    home = path.resolve() if path.is_symlink() else _home(root, path.parent.name, path.name)
     if content is None:
-        path.unlink(missing_ok=True)
-    else:
+        for each in (path, home):
+            if each is not None:
+                each.unlink(missing_ok=True)
+        return
+    if home is None:
         replace_file(path, content)
+        return
+    home.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(home, content)
+    if not path.is_symlink():
+        inplace.link(path, home)
 
 
 def _topic(name: str, table: Mapping[str, Any]) -> Topic:

@@ -42,6 +42,7 @@ LAYERS = [
     "process",
     "lint",
     "objects",
+    "inplace",
     "store",
     "journal",
     "record",

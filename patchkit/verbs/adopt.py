@@ -13,6 +13,7 @@ from patchkit.adoption import Judged, judge_set
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.generated import generate
 from patchkit.headers import Head
+from patchkit.inplace import LAYOUT, layout_text
 from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
 from patchkit.patchfolder import Project, read_git_range, read_project
 from patchkit.results import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
@@ -37,15 +38,30 @@ class _Plan:
 
 
 def adopt_folder(
-    paths: Sequence[Path], root: Path, access: Access, *, version: str | None = None, dry_run: bool = False
+    paths: Sequence[Path],
+    root: Path,
+    access: Access,
+    *,
+    version: str | None = None,
+    dry_run: bool = False,
+    in_place: bool = False,
 ) -> Adopt:
     """Adopt every set of patches below the paths, each as the series of its own pin.
+
+    in_place: leave every patch where it is, and let the pins' folders lead there.
 
     version: the pin, where blob ids cannot tell; only for a single set. dry_run: report, write nothing.
     """
     _refuse_store(paths)
     command = f"patchkit import {' '.join(map(str, paths))}"
-    return _adopt(read_project(paths), root, access, version=version, dry_run=dry_run, command=command)
+    project = read_project(paths)
+    if in_place:
+        command = f"{command} --in-place"
+        _refuse_in_place(project, paths, root)
+    return _adopt(
+        project, root, access, version=version, dry_run=dry_run, command=command,
+        in_place=paths[0].resolve().relative_to(root.resolve()).as_posix() if in_place else "",
+    )  # fmt: skip
 
 
 def adopt_branch(
@@ -70,6 +86,7 @@ def _adopt(
     command: str,
     labels: Sequence[str] = (),
     commit: str = "",
+    in_place: str = "",
 ) -> Adopt:
     """Judge each set of the project, and write what can be a pin. commit: the base's, where git has said it."""
     dockerfiles = [read_dockerfile(text, shown=path) for path, text in sorted(project.dockerfiles.items())]
@@ -90,7 +107,7 @@ def _adopt(
         )
     plans = _plan(judged, root, dockerfiles, commit if labels else "")
     found = [*_project_troubles(project, dockerfiles, judged), *(t for each in judged for t in each.troubles)]
-    written = [] if dry_run else _write(plans, root)
+    written = [] if dry_run else _write(plans, root, project, in_place)
     return Adopt(
         sets=tuple(_told(plan, written=not dry_run) for plan in plans),
         troubles=tuple(dict.fromkeys(found)),
@@ -108,6 +125,24 @@ def _refuse_store(paths: Sequence[Path]) -> None:
     for path in paths:
         if (path / "topics.toml").is_file():
             raise ConfigError("this folder is under patchkit already", where=str(path), hint="patchkit status")
+
+
+def _refuse_in_place(project: Project, paths: Sequence[Path], root: Path) -> None:
+    """Raise where patches cannot stay where they are: one folder of the project, and a file for each topic."""
+    if len(paths) != 1 or not paths[0].is_dir() or not paths[0].resolve().is_relative_to(root.resolve()):
+        raise ConfigError(
+            "--in-place takes one folder of the project that the store is in",
+            where=", ".join(map(str, paths)),
+            found=f"the store is in {root / PATCHES}",
+        )
+    for patch_set in arrange_files(project.files, project.series):
+        for file in patch_set.files:
+            if not (project.base / file.path).is_file():
+                raise ConfigError(
+                    "a mailbox cannot stay in place: a topic needs a file of its own",
+                    where=file.shown,
+                    hint=f"patchkit import {paths[0]}",
+                )
 
 
 def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile], commit: str) -> list[_Plan]:
@@ -238,8 +273,11 @@ def _next_step(plans: Sequence[_Plan], command: str, *, dry_run: bool) -> str:
 # -- write ------------------------------------------------------------------------------------------------
 
 
-def _write(plans: Sequence[_Plan], root: Path) -> list[str]:
-    """Write each pin's folder, then topics.toml and latest; where one fails, what was written goes again."""
+def _write(plans: Sequence[_Plan], root: Path, project: Project, in_place: str) -> list[str]:
+    """Write each pin's folder, then topics.toml and latest; where one fails, what was written goes again.
+
+    in_place: the project's patch folder, relative to the root; empty where the patches are copied.
+    """
     taken = [plan for plan in plans if plan.pin is not None and not plan.reason]
     if not taken:
         return []
@@ -251,7 +289,8 @@ def _write(plans: Sequence[_Plan], root: Path) -> list[str]:
     try:
         for plan in taken:
             assert plan.pin is not None
-            made.append(write_new_pin(root, plan.pin.name, plan.files))
+            homes = _homes(plan, project) if in_place else {}
+            made.append(write_new_pin(root, plan.pin.name, plan.files, homes=homes))
         tables = topic_tables(_heads(taken), list(known))
         if tables or not known:
             replace_file(store / "topics.toml", former.rstrip(b"\n") + b"\n" + tables.encode())
@@ -260,11 +299,20 @@ def _write(plans: Sequence[_Plan], root: Path) -> list[str]:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     written = [f"{PATCHES}/{folder.name}" for folder in made] + ([f"{PATCHES}/topics.toml"] if tables else [])
+    if in_place:
+        replace_file(store / LAYOUT, layout_text(in_place))
+        written.append(f"{PATCHES}/{LAYOUT}")
     newest = max(pin_names(root), key=natural_key)
     if not (store / LATEST).is_file() or not pin_folder(root, (store / LATEST).read_text().strip()).is_dir():
         replace_file(store / LATEST, f"{newest}\n".encode())
         written.append(f"{PATCHES}/{LATEST}")
     return written
+
+
+def _homes(plan: _Plan, project: Project) -> dict[str, Path]:
+    """Return where each topic's patch is in the project."""
+    pairs = zip(plan.judged.topics, plan.judged.parsed, strict=True)
+    return {f"{topic}.patch": project.base / parsed.file.path for topic, parsed in pairs}
 
 
 def _heads(plans: Sequence[_Plan]) -> dict[str, Head]:

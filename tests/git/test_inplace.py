@@ -1,0 +1,95 @@
+"""A store in place: no file moves, and what is written goes where the project would have it."""
+
+from pathlib import Path
+
+import pytest
+
+from patchkit.errors import ConfigError
+from patchkit.store import latest_pin, read_series, write_new_pin
+from patchkit.verbs.adopt import adopt_folder
+from patchkit.verbs.edit import edit_pin
+from patchkit.verbs.refresh import refresh_pin
+from patchkit.verbs.split import split_topic
+from patchkit.verbs.verify import verify_pins
+from tests.git import patchfolders as make
+from tests.git.patchfolders import COUNTED, GUARDED, V15, Field, git
+
+
+@pytest.fixture
+def field(tmp_path: Path) -> Field:
+    made = make.sound(tmp_path)
+    guard = made.diff({**V15, "srt/queue.py": COUNTED}, {**V15, "srt/queue.py": GUARDED})
+    made.write("docker/patch/v0.5.15/sglang-guard.patch", guard)
+    return made
+
+
+def theirs(made: Field) -> dict[str, bytes]:
+    folder = made.base / "docker"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def adopt(made: Field) -> None:
+    result = adopt_folder([made.base / "docker/patch"], made.base, made.access, in_place=True)
+    assert all(each.written for each in result.sets)
+
+
+def test_no_file_of_the_project_changes(field: Field) -> None:
+    before = theirs(field)
+    adopt(field)
+    assert theirs(field) == before
+    link = field.base / "patches/v0.5.15/downstream.patch"
+    assert link.is_symlink()
+    assert link.resolve() == field.base / "docker/patch/v0.5.15/sglang.patch"
+    assert latest_pin(field.base) == "v0.5.15"
+    assert verify_pins(field.base, ["v0.5.15"], field.access).subjects[0].errors == 0
+
+
+def test_edit_is_written_where_the_project_has_the_patch(field: Field) -> None:
+    adopt(field)
+    before = theirs(field)
+    folder = Path(edit_pin(field.base, "v0.5.15", field.access).folder)
+    assert refresh_pin(field.base, "v0.5.15", field.access).changed == ()
+    target = folder / "python/sglang/srt/queue.py"
+    target.write_text(target.read_text().replace("else None", "else 0"))
+    git(folder, "commit", "-q", "-a", "--amend", "--no-edit")
+    refresh_pin(field.base, "v0.5.15", field.access)
+    after = theirs(field)
+    assert {name for name in after if after[name] != before.get(name)} == {"patch/v0.5.15/sglang-guard.patch"}
+    assert (field.base / "patches/v0.5.15/guard.patch").is_symlink()
+    assert b"else 0" in after["patch/v0.5.15/sglang-guard.patch"]
+
+
+def test_new_pin_looks_like_its_neighbours(field: Field) -> None:
+    adopt(field)
+    write_new_pin(
+        field.base, "v0.5.16", {"guard.patch": b"g", "downstream.patch": b"d", "new.patch": b"n", "series": b""}
+    )
+    folder = field.base / "docker/patch/v0.5.16"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+        "sglang.patch": b"d", "sglang-guard.patch": b"g", "sglang-new.patch": b"n",
+    }  # fmt: skip
+    assert (field.base / "patches/v0.5.16/guard.patch").read_bytes() == b"g"
+    assert not (field.base / "patches/v0.5.16/series").is_symlink()
+
+
+def test_pin_that_cannot_be_written_leaves_nothing(field: Field) -> None:
+    adopt(field)
+    (field.base / "docker/patch/v0.5.16").mkdir()
+    (field.base / "docker/patch/v0.5.16/sglang.patch").write_bytes(b"other")
+    with pytest.raises(ConfigError, match="with other content"):
+        write_new_pin(field.base, "v0.5.16", {"guard.patch": b"g", "downstream.patch": b"d"})
+    assert not (field.base / "patches/v0.5.16").exists()
+    assert not (field.base / "docker/patch/v0.5.16/sglang-guard.patch").exists()
+
+
+def test_split_leaves_its_pieces_in_the_project(field: Field) -> None:
+    adopt(field)
+    split_topic(field.base, "v0.5.15", "downstream", field.access)
+    names = {path.name for path in (field.base / "docker/patch/v0.5.15").iterdir()}
+    assert names == {"sglang-limits.patch", "sglang-queue.patch", "sglang-guard.patch"}
+    assert len(read_series(field.base, "v0.5.15").topics) == 3
+
+
+def test_folder_outside_of_the_project_is_refused(field: Field, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--in-place takes one folder"):
+        adopt_folder([field.base / "docker/patch"], tmp_path / "elsewhere", field.access, in_place=True)
