@@ -7,7 +7,8 @@ from patchkit.checkout import Checkout, OnDisk, read_head
 from patchkit.composing import Composition, Work, compose, take_out
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.hunks import Verdict
-from patchkit.patchtext import blob_id
+from patchkit.patchtext import blob_id, reverse_section
+from patchkit.place import apply_sections
 from patchkit.record import Layer, Record, read_saved
 from patchkit.standing import ABSENT, FileStanding, Standing, find_standing
 
@@ -130,7 +131,23 @@ def _by_content(work: Work, files: Mapping[str, bytes | None], disk: Mapping[str
         return Situation(Verdict.PRISTINE, (), disk)
     if backwards.ok:
         return Situation(Verdict.APPLIED, tuple(topic.topic for topic in work.topics), None)
+    there = _already_there(work, files, forwards)
+    if there:
+        total = sum(len(topic.patch.files) for topic in work.topics)
+        raise ConfigError(
+            f"{work.label} is applied in part: {len(there)} of {count(total, 'file has', 'files have')} it already",
+            where="\n".join(there),
+            kept=UNCHANGED,
+            hint="put these files back as they were before it (git checkout -- FILE), and try again",
+        )
     raise conflict(work, forwards, "this patch does not apply")
+
+
+def _already_there(work: Work, files: Mapping[str, bytes | None], forwards: Composition) -> list[str]:
+    """Return the files whose section does not apply because its result is there."""
+    missed = {miss.section.path for miss in forwards.misses}
+    sections = [section for topic in work.topics for section in topic.patch.files if section.path in missed]
+    return [section.path for section in sections if apply_sections((reverse_section(section),), files)[0].ok]
 
 
 def _refuse_another_layer(work: Work, record: Record, standing: Standing) -> None:

@@ -274,6 +274,18 @@ def test_a_patch_on_other_content_lands_at_an_offset_and_says_so(upstream: Fixtu
     assert (upstream.repository / ALPHA).read_bytes() == b"# licence\n\n" + PRISTINE[ALPHA]
 
 
+def test_a_patch_that_is_there_in_part_says_where(upstream: Fixture) -> None:
+    raw = patch_of(
+        upstream.repository, {ALPHA: HALF[ALPHA], "python/sglang/srt/beta.py": HALF["python/sglang/srt/beta.py"]}
+    )
+    (upstream.repository / ALPHA).write_bytes(b"# moved down\n" + HALF[ALPHA])
+    before = snapshot(upstream.repository)
+    with pytest.raises(ConfigError, match="applied in part: 1 of 2 files have it already") as caught:
+        put(upstream.repository, one_patch(raw))
+    assert caught.value.where == ALPHA
+    assert snapshot(upstream.repository) == before
+
+
 def test_what_upstream_has_already_is_not_taken_out(upstream: Fixture) -> None:
     raw = patch_of(upstream.repository, {ALPHA: HALF[ALPHA]})
     (upstream.repository / ALPHA).write_bytes(b"# moved down\n" + HALF[ALPHA])

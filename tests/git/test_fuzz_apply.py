@@ -21,6 +21,7 @@ from tests.git.fuzz import Case, make_case, read_tree, run_git, write_tree
 STRICTER = {
     "equally well": "a tie, or a drift that points elsewhere: git takes the nearest, or the lower one",
     "above the hunk before it": "hunks out of order",
+    "applied in part": "a look-alike of what the patch leaves behind: git would apply the rest",
     "nothing tells which": "could be applied and taken out: git would apply it twice",
     "its index line promises": "the result is not the one that the patch itself names",
 }
