@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from patchkit.errors import ConfigError
 from patchkit.hunks import SOURCE_PREFIX
+from patchkit.journal import Site
 
 STATE_NAME = "patchkit"
 
@@ -24,6 +25,12 @@ class Checkout(NamedTuple):
     root: str | None
     package: str | None
     state: str
+
+    @property
+    def site(self) -> Site:
+        """Where a journal of changes to this checkout works."""
+        base = self.root if self.root is not None else os.path.dirname(self.package or "")
+        return Site(self.state, base)
 
     def locate(self, path: str) -> str | None:
         """Return where a path of a patch is; None for one that lies outside of what is here."""

@@ -2,20 +2,18 @@
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import stat
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from patchkit.errors import CommandError, ConfigError
+from patchkit.lock import acquire, tidy
 from patchkit.patchtext import blob_id
 
 SCHEMA = "patchkit.journal/1"
 _WAIT_S = 10.0
-_POLL_S = 0.05
 _JOURNAL = "journal.json"
 SAVED = "saved"  # the folder, in the state folder, with the contents that --reverse needs
 _NEW = ".patchkit-new-"
@@ -31,6 +29,13 @@ class Replacement(NamedTuple):
     old_mode: int = 0o644
 
 
+class Site(NamedTuple):
+    """Where a journal works. state: its own folder. base: the folder that every changed file is in."""
+
+    state: str
+    base: str
+
+
 class Step(NamedTuple):
     """One replacement as the journal has it. new: the file made beside its place; empty for a deletion."""
 
@@ -40,38 +45,38 @@ class Step(NamedTuple):
     new: str
 
 
-class Paper(NamedTuple):
-    """One document of the state folder as the journal has it. written: False: it is taken away."""
+class Journal(NamedTuple):
+    """What a command is about to do. On the disk all paths are relative: a copied checkout minds its own files.
 
-    name: str
-    written: bool
+    folders: to be made. papers: documents of the state folder to be renamed into place, or (False) taken away.
+    leftovers: to be removed at the end.
+    """
+
+    is_committed: bool
+    steps: tuple[Step, ...]
+    folders: tuple[str, ...] = ()
+    papers: tuple[tuple[str, bool], ...] = ()
+    leftovers: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
-def hold(state: str, *, wait_s: float = _WAIT_S) -> Iterator[str]:
+def hold(site: Site, *, wait_s: float = _WAIT_S) -> Iterator[str]:
     """Hold the state folder's lock, and make the folder; a folder that holds nothing at the end is taken away.
 
     Yields: what was ended or undone of an interrupted command; empty if nothing was.
     Raises: CommandError if another command holds it for longer than `wait_s`, or it cannot be written.
     """
+    state = site.state
     try:
-        descriptor = _acquire(state, wait_s)
+        descriptor = acquire(state, wait_s)
     except OSError as exc:
-        _tidy(state)
+        tidy(state)
         raise _unwritable(exc, state) from exc
     try:
-        yield _recover_first(state)
+        yield _recover_first(site)
     finally:
-        _tidy(state)
+        tidy(state)
         os.close(descriptor)
-
-
-def is_writable(state: str) -> bool:
-    """Whether the state folder can be written, or made."""
-    folder = state
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    return os.access(folder, os.W_OK)
 
 
 def is_interrupted(state: str) -> bool:
@@ -79,7 +84,7 @@ def is_interrupted(state: str) -> bool:
     return os.path.exists(f"{state}/{_JOURNAL}")
 
 
-def replace_files(state: str, replacements: Sequence[Replacement], documents: Mapping[str, bytes | None]) -> None:
+def replace_files(site: Site, replacements: Sequence[Replacement], documents: Mapping[str, bytes | None]) -> None:
     """Replace all files, and the documents in the state folder (by name; None: take it away), in one step.
 
     Everything that can fail for want of room or rights is done first, beside the files; then come renames only.
@@ -87,80 +92,83 @@ def replace_files(state: str, replacements: Sequence[Replacement], documents: Ma
 
     Raises: CommandError when something cannot be written; then nothing is changed.
     """
-    folders = _missing_folders(replacements)
-    steps = [
+    steps = tuple(
         Step(item.place, _id(item.before), _id(item.after), _new_name(item, number))
         for number, item in enumerate(replacements)
-    ]
-    papers = [Paper(f"{state}/{name}", document is not None) for name, document in documents.items()]
+    )
+    papers = tuple((f"{site.state}/{name}", document is not None) for name, document in documents.items())
+    journal = Journal(False, steps, tuple(_missing_folders(replacements)), papers)
     try:
-        _write_journal(state, "prepare", steps, folders, papers)
-        for folder in folders:
-            _make_folder(folder)
-        os.makedirs(f"{state}/{SAVED}", exist_ok=True)
-        for step, item in zip(steps, replacements, strict=True):
-            if item.after is not None:
-                _write_new(step, item.after, item.mode)
-            elif not os.access(os.path.dirname(item.place), os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), item.place)
-        for paper, document in zip(papers, documents.values(), strict=True):
-            if document is not None:
-                _write(f"{paper.name}.new", document)
-        _write_journal(state, "commit", steps, folders, papers)
+        _write_journal(site, journal)
+        _prepare(site, journal, replacements, documents)
+        _write_journal(site, journal._replace(is_committed=True))
     except OSError as exc:
-        recover(state)
-        raise _unwritable(exc, state) from exc
+        recover(site)
+        raise _unwritable(exc, site.state) from exc
     except BaseException:
-        recover(state)
+        recover(site)
         raise
     try:
-        _end(state, steps, papers)
+        _end(site, journal)
     except OSError as exc:
-        _roll_back(state, steps, replacements)
-        raise _unwritable(exc, state) from exc
+        _roll_back(site, journal, replacements)
+        raise _unwritable(exc, site.state) from exc
     except KeyboardInterrupt:
-        recover(state)  # renames only: ended sooner than undone
+        recover(site)  # renames only: ended sooner than undone
         raise
 
 
-def recover(state: str) -> str:
+def recover(site: Site) -> str:
     """End what an interrupted command had begun to rename; undo what it had only prepared. Return what was done.
 
-    Raises: ConfigError when a file was changed by somebody else meanwhile.
+    Raises: ConfigError when a file was changed by somebody else meanwhile, or the journal names files elsewhere.
     """
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{state}/{_JOURNAL}.new")
-    try:
-        with open(f"{state}/{_JOURNAL}", "rb") as stream:
-            journal = json.load(stream)
-    except FileNotFoundError:
+        os.unlink(f"{site.state}/{_JOURNAL}.new")
+    journal = _read_journal(site)
+    if journal is None:
         return ""
-    steps = [Step(**step) for step in journal["steps"]]
-    papers = [Paper(**paper) for paper in journal["papers"]]
-    if journal["phase"] == "prepare":
-        _undo(state, steps, journal["folders"], papers)
-        os.unlink(f"{state}/{_JOURNAL}")
+    if not journal.is_committed:
+        _undo(site, journal)
         return "an interrupted command had not changed anything yet; its remains were removed"
-    _refuse_foreign(steps)
-    _end(state, steps, papers)
-    return f"an interrupted command was finished: {len(steps)} files"
+    _refuse_foreign(journal)
+    _end(site, journal)
+    return f"an interrupted command was finished: {len(journal.steps)} files"
 
 
 # -- the two ways out -----------------------------------------------------------------------------------------
 
 
-def _undo(state: str, steps: Sequence[Step], folders: Sequence[str], papers: Sequence[Paper]) -> None:
-    for name in [*(step.new for step in steps if step.new), *(f"{paper.name}.new" for paper in papers)]:
+def _prepare(
+    site: Site, journal: Journal, replacements: Sequence[Replacement], documents: Mapping[str, bytes | None]
+) -> None:
+    """Make all new folders, files and documents beside their places."""
+    for folder in journal.folders:
+        _make_folder(folder)
+    os.makedirs(f"{site.state}/{SAVED}", exist_ok=True)
+    for step, item in zip(journal.steps, replacements, strict=True):
+        if item.after is not None:
+            _write_new(step.new, step.place, item.after, item.mode)
+        elif not os.access(os.path.dirname(item.place), os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), item.place)
+    for name, document in documents.items():
+        if document is not None:
+            _write(f"{site.state}/{name}.new", document)
+
+
+def _undo(site: Site, journal: Journal) -> None:
+    for name in [*(step.new for step in journal.steps if step.new), *(f"{name}.new" for name, _ in journal.papers)]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(name)
-    for folder in [*reversed(folders), f"{state}/{SAVED}"]:
+    for folder in [*reversed(journal.folders), f"{site.state}/{SAVED}"]:
         with contextlib.suppress(OSError):  # never made, or somebody has put a file there
             os.rmdir(folder)
+    os.unlink(f"{site.state}/{_JOURNAL}")
 
 
-def _refuse_foreign(steps: Sequence[Step]) -> None:
+def _refuse_foreign(journal: Journal) -> None:
     """Raise if a file that is still to be replaced is no longer what it was."""
-    todo = [step for step in steps if os.path.lexists(step.new or step.place)]
+    todo = [step for step in journal.steps if _is_left(step)]
     foreign = [step.place for step in todo if _present_id(step.place) not in (step.before, step.after)]
     if foreign:
         raise ConfigError(
@@ -170,49 +178,55 @@ def _refuse_foreign(steps: Sequence[Step]) -> None:
         )
 
 
-def _end(state: str, steps: Sequence[Step], papers: Sequence[Paper]) -> None:
-    """Do the renames that are left, and close the journal. A step whose new file is gone has been done."""
-    todo = [step for step in steps if os.path.lexists(step.new or step.place)]
-    for step in todo:
-        if step.new:
-            os.replace(step.new, step.place)
-        else:
-            os.unlink(step.place)
-    for step in steps:
+def _end(site: Site, journal: Journal) -> None:
+    """Do the renames that are left, and close the journal."""
+    for step in journal.steps:
+        if _is_left(step):
+            if step.new:
+                os.replace(step.new, step.place)
+            else:
+                os.unlink(step.place)
+    for step in journal.steps:
         _purge_bytecode(step.place)
         if not step.new:
             _remove_empty_folders(os.path.dirname(step.place))
-    for paper in papers:
-        if paper.written and os.path.exists(f"{paper.name}.new"):
-            os.replace(f"{paper.name}.new", paper.name)
-    for paper in papers:
-        if not paper.written:
-            with contextlib.suppress(OSError):  # left behind it does no harm
-                os.unlink(paper.name)
+    for name, is_written in journal.papers:
+        if is_written and os.path.exists(f"{name}.new"):
+            os.replace(f"{name}.new", name)
+    unwanted = [name for name, is_written in journal.papers if not is_written]
+    for name in [*journal.leftovers, *unwanted]:
+        with contextlib.suppress(OSError):  # left behind it does no harm
+            os.unlink(name)
     with contextlib.suppress(OSError):  # holds the contents of another record, or was never made
-        os.rmdir(f"{state}/{SAVED}")
-    os.unlink(f"{state}/{_JOURNAL}")
+        os.rmdir(f"{site.state}/{SAVED}")
+    os.unlink(f"{site.state}/{_JOURNAL}")
 
 
-def _roll_back(state: str, steps: Sequence[Step], replacements: Sequence[Replacement]) -> None:
-    """Put back what was renamed before a rename failed. If that fails too, the journal stays for the next command."""
-    with open(f"{state}/{_JOURNAL}", "rb") as stream:
-        journal = json.load(stream)
-    papers = [Paper(**paper) for paper in journal["papers"]]
-    for step, item in zip(steps, replacements, strict=True):
-        if os.path.lexists(step.new or step.place):
-            continue
-        if item.before is None:
-            os.unlink(step.place)
-        else:
-            old = step._replace(new=f"{os.path.dirname(step.place)}/{_NEW}old")
-            _write_new(old, item.before, item.old_mode)
-            os.replace(old.new, old.place)
-    for paper in papers:
-        if paper.name.startswith(f"{state}/{SAVED}/") and not os.path.exists(f"{paper.name}.new"):
-            os.unlink(paper.name)  # saved by this very command
-    _write_journal(state, "prepare", steps, journal["folders"], papers)
-    recover(state)
+def _is_left(step: Step) -> bool:
+    """Whether the step is still to be done: a rename is done when the new file is gone."""
+    return os.path.lexists(step.new or step.place)
+
+
+def _roll_back(site: Site, journal: Journal, replacements: Sequence[Replacement]) -> None:
+    """Put back what was renamed before a rename failed: a journalled change in the other direction.
+
+    If that fails too, its journal stays for the next command.
+    """
+    done = [(step, item) for step, item in zip(journal.steps, replacements, strict=True) if not _is_left(step)]
+    back = []
+    for number, (step, item) in enumerate(done):
+        new = "" if item.before is None else f"{os.path.dirname(step.place)}/{_NEW}back-{number}"
+        if item.before is not None:
+            _write_new(new, step.place, item.before, item.old_mode)
+        back.append(Step(step.place, step.after, step.before, new))
+    written = [name for name, is_written in journal.papers if is_written]
+    saved = [name for name in written if f"/{SAVED}/" in name]
+    leftovers = [*(step.new for step in journal.steps if step.new), *(f"{name}.new" for name in written), *saved]
+    _write_journal(site, Journal(True, tuple(back), leftovers=tuple(leftovers)))
+    _end(site, Journal(True, tuple(back), leftovers=tuple(leftovers)))
+    for folder in reversed(journal.folders):
+        with contextlib.suppress(OSError):  # somebody has put a file there
+            os.rmdir(folder)
 
 
 def _remove_empty_folders(folder: str) -> None:
@@ -242,49 +256,15 @@ def _purge_bytecode(place: str) -> None:
 # -- writing --------------------------------------------------------------------------------------------------
 
 
-def _acquire(state: str, wait_s: float) -> int:
-    """Return the descriptor of the locked lock file."""
-    deadline = time.monotonic() + wait_s
-    while True:
-        os.makedirs(state, exist_ok=True)
-        try:
-            descriptor = os.open(f"{state}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except FileNotFoundError:
-            continue  # its last holder has just taken the folder away
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_same_file(descriptor, f"{state}/lock"):
-                _write(f"{state}/.gitignore", b"*\n")
-                return descriptor
-        except BlockingIOError as exc:
-            if time.monotonic() > deadline:
-                os.close(descriptor)
-                raise CommandError(
-                    "another patchkit command is changing this checkout", where=state, hint="wait for it, and try again"
-                ) from exc
-            time.sleep(_POLL_S)
-        os.close(descriptor)
-
-
-def _recover_first(state: str) -> str:
+def _recover_first(site: Site) -> str:
     try:
-        return recover(state)
+        return recover(site)
     except OSError as exc:
         raise CommandError(
             "a command was interrupted here and cannot be finished",
-            where=exc.filename or state,
+            where=exc.filename or site.state,
             found=exc.strerror or "",
         ) from exc
-
-
-def _tidy(state: str) -> None:
-    """Take the state folder away if nothing is recorded in it."""
-    with contextlib.suppress(OSError):  # never made, or the next command is already in
-        if set(os.listdir(state)) <= {"lock", ".gitignore"}:
-            for name in (".gitignore", "lock"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(f"{state}/{name}")
-            os.rmdir(state)
 
 
 def _unwritable(exc: OSError, state: str) -> CommandError:
@@ -294,25 +274,66 @@ def _unwritable(exc: OSError, state: str) -> CommandError:
     )
 
 
-def _is_same_file(descriptor: int, name: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(name))
-    except FileNotFoundError:
-        return False
+def _write_journal(site: Site, journal: Journal) -> None:
+    def near(path: str) -> str:
+        return os.path.relpath(path, site.base) if path else ""
 
+    def own(path: str) -> str:
+        return os.path.relpath(path, site.state)
 
-def _write_journal(
-    state: str, phase: str, steps: Sequence[Step], folders: Sequence[str], papers: Sequence[Paper]
-) -> None:
-    content = {
+    # A new file is beside its place, so its name is enough.
+    steps = [[near(s.place), s.before, s.after, os.path.basename(s.new)] for s in journal.steps]
+    inside = {name for name in journal.leftovers if name.startswith(f"{site.state}/")}
+    document = {
         "schema": SCHEMA,
-        "phase": phase,
-        "steps": [{"place": s.place, "before": s.before, "after": s.after, "new": s.new} for s in steps],
-        "folders": folders,
-        "papers": [{"name": paper.name, "written": paper.written} for paper in papers],
+        "phase": "commit" if journal.is_committed else "prepare",
+        "steps": steps,
+        "folders": [near(folder) for folder in journal.folders],
+        "papers": [[own(name), is_written] for name, is_written in journal.papers],
+        "leftovers": [near(name) for name in journal.leftovers if name not in inside],
+        "own leftovers": [own(name) for name in sorted(inside)],
     }
-    _write(f"{state}/{_JOURNAL}.new", json.dumps(content).encode())
-    os.replace(f"{state}/{_JOURNAL}.new", f"{state}/{_JOURNAL}")
+    _write(f"{site.state}/{_JOURNAL}.new", json.dumps(document).encode())
+    os.replace(f"{site.state}/{_JOURNAL}.new", f"{site.state}/{_JOURNAL}")
+
+
+def _read_journal(site: Site) -> Journal | None:
+    """Return the journal; None where there is none. It may have come with a tree from anywhere, so nothing in it
+    may lead out of the checkout."""
+    name = f"{site.state}/{_JOURNAL}"
+    try:
+        with open(name, "rb") as stream:
+            document = json.load(stream)
+        steps = []
+        for place, before, after, new in document["steps"]:
+            inside = _inside(site.base, place)
+            steps.append(Step(inside, before, after, _inside(os.path.dirname(inside), new) if new else ""))
+        papers = [(_inside(site.state, paper), bool(is_written)) for paper, is_written in document["papers"]]
+        leftovers = [_inside(site.base, path) for path in document["leftovers"]]
+        leftovers += [_inside(site.state, path) for path in document["own leftovers"]]
+        folders = [_inside(site.base, path) for path in document["folders"]]
+        return Journal(document["phase"] == "commit", tuple(steps), tuple(folders), tuple(papers), tuple(leftovers))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as exc:
+        raise ConfigError(
+            "the journal of an interrupted command is damaged, or leads out of the checkout",
+            where=name,
+            found=str(exc),
+            hint="put the files back as upstream has them, and delete it",
+        ) from exc
+
+
+def _inside(folder: str, path: str) -> str:
+    """Return the path below the folder.
+
+    Raises: ValueError if it leads out of it, also by a link.
+    """
+    joined = os.path.join(folder, path)
+    above = os.path.realpath(os.path.dirname(joined))
+    if ".." in path.split("/") or not f"{above}/".startswith(f"{os.path.realpath(folder)}/"):
+        raise ValueError(path)
+    return joined
 
 
 def _write(name: str, content: bytes) -> None:
@@ -320,15 +341,15 @@ def _write(name: str, content: bytes) -> None:
         stream.write(content)
 
 
-def _write_new(step: Step, content: bytes, mode: int) -> None:
-    """Write the file beside its place, with the mode asked for and, for root, the owner of what it replaces."""
+def _write_new(new: str, place: str, content: bytes, mode: int) -> None:
+    """Write a file beside its place, with the mode asked for and, for root, the owner of what it replaces."""
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(step.new)
-    descriptor = os.open(step.new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.unlink(new)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         if os.geteuid() == 0:
-            like = os.stat(step.place if os.path.exists(step.place) else os.path.dirname(step.place))
+            like = os.stat(place if os.path.exists(place) else os.path.dirname(place))
             os.fchown(descriptor, like.st_uid, like.st_gid)
         os.fchmod(descriptor, mode)
 

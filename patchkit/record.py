@@ -8,6 +8,8 @@ from typing import NamedTuple
 from patchkit.errors import ConfigError
 from patchkit.hunks import BlobId
 from patchkit.journal import SAVED
+from patchkit.patchtext import blob_id
+from patchkit.rules.text import unsafe_path
 
 SCHEMA = "patchkit.record/1"
 RECORD = "record.json"
@@ -89,14 +91,17 @@ def read_record(state: str) -> Record:
 def read_saved(state: str, blob: str) -> bytes:
     """Return a content that was saved before it was replaced.
 
-    Raises: ConfigError if it is gone.
+    Raises: ConfigError if it is gone, or no longer what it was.
     """
     name = f"{state}/{SAVED}/{blob}"
     try:
         with open(name, "rb") as stream:
-            return stream.read()
+            content = stream.read()
     except FileNotFoundError as exc:
         raise ConfigError("a saved file is gone; it cannot be put back", where=name) from exc
+    if blob_id(content) != blob:
+        raise ConfigError("a saved file is damaged; it cannot be put back", where=name)
+    return content
 
 
 def record_documents(state: str, record: Record, contents: Iterable[tuple[BlobId, bytes]]) -> dict[str, bytes | None]:
@@ -119,6 +124,8 @@ def record_documents(state: str, record: Record, contents: Iterable[tuple[BlobId
 def _layer(entry: dict[str, object]) -> Layer:
     files = entry["files"]
     assert isinstance(files, dict)
+    if any(unsafe_path(path) for path in files):
+        raise ValueError("a path leads out of the checkout")
     return Layer(
         label=str(entry["label"]),
         revision=str(entry["revision"]),

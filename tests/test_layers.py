@@ -44,6 +44,7 @@ LAYERS = [
     "objects",
     "inplace",
     "store",
+    "lock",
     "journal",
     "record",
     "bake",

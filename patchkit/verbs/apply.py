@@ -12,7 +12,8 @@ from patchkit.checkout import Checkout, OnDisk, find_checkout, read_on_disk, sta
 from patchkit.composing import Composition, Work, compose
 from patchkit.errors import CommandError, ConfigError, VerifyError
 from patchkit.hunks import SOURCE_PREFIX, TopicPatch, Verdict
-from patchkit.journal import Replacement, hold, is_interrupted, is_writable, replace_files
+from patchkit.journal import Replacement, hold, is_interrupted, replace_files
+from patchkit.lock import is_writable
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.record import Layer, Record, Side, read_record, record_documents
 from patchkit.rules.text import refuse_faults
@@ -95,10 +96,10 @@ def apply_work(directory: Path, work: Work, wish: Wish, *, identify: Identify) -
     checkout = find_checkout(directory)
     if wish.dry_run or not is_writable(checkout.state):
         return _only_plan(checkout, work, wish, identify)
-    with hold(checkout.state) as recovered:
+    with hold(checkout.site) as recovered:
         plan = make_plan(checkout, work, wish, identify=identify)
         if plan.replacements:
-            replace_files(checkout.state, tuple(plan.replacements.values()), plan.documents)
+            replace_files(checkout.site, tuple(plan.replacements.values()), plan.documents)
             _prove(checkout, plan)
     return _result(checkout, work, wish, plan, recovered)
 

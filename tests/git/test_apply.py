@@ -1,6 +1,7 @@
 """apply on real trees: every byte and mode, in every layout, and back again."""
 
 import errno
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from patchkit import journal
 from patchkit.applied import Applied
+from patchkit.checkout import find_checkout
 from patchkit.composing import Work
 from patchkit.errors import CommandError, ConfigError, ConflictError, PatchError
 from patchkit.model import TopicPatch, Verdict
@@ -468,7 +470,7 @@ def test_a_folder_in_the_way_is_told(wheel_tree: Path, upstream: Fixture) -> Non
 
 @pytest.mark.parametrize(
     ("function", "number"),
-    [*(("_write", number) for number in range(7)), *(("_write_new", number) for number in range(3))],
+    [*(("_write", number) for number in range(6)), *(("_write_new", number) for number in range(3))],
 )
 def test_full_disk_at_any_write_changes_nothing(
     wheel_tree: Path, upstream: Fixture, monkeypatch: pytest.MonkeyPatch, function: str, number: int
@@ -515,12 +517,59 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, name: str, number: int, code: int) 
     monkeypatch.setattr(journal, name, fake)
 
 
+@pytest.mark.parametrize("phase", ["prepare", "commit"])
+@pytest.mark.parametrize("place", ["../outside", "/outside", "python/link/outside"])
+def test_a_journal_that_came_with_the_tree_does_not_lead_out_of_it(
+    wheel_tree: Path, upstream: Fixture, tmp_path: Path, phase: str, place: str
+) -> None:
+    target = tmp_path / "outside"
+    target.write_text("mine\n")
+    (wheel_tree / "python/link").symlink_to(tmp_path)
+    place = str(target) if place.startswith("/") else place
+    (wheel_tree / "python/.patchkit").mkdir()
+    document = {"phase": phase, "steps": [[place, blob_id(b"mine\n"), "", ""]], "folders": [], "papers": []}
+    document |= {"leftovers": [place], "own leftovers": []}
+    (wheel_tree / "python/.patchkit/journal.json").write_text(json.dumps(document))
+    with pytest.raises(ConfigError, match="leads out of the checkout"):
+        put(wheel_tree, upstream.work())
+    assert target.read_text() == "mine\n"
+
+
+def test_a_record_that_came_with_the_tree_does_not_lead_out_of_it(
+    wheel_tree: Path, upstream: Fixture, tmp_path: Path
+) -> None:
+    put(wheel_tree, upstream.work())
+    record = wheel_tree / "python/.patchkit/record.json"
+    record.write_text(record.read_text().replace("python/sglang/srt/beta.py", "../outside"))
+    (tmp_path / "outside").write_bytes(HALF["python/sglang/srt/beta.py"])
+    with pytest.raises(ConfigError, match="damaged"):
+        put(wheel_tree, upstream.work(), reverse=True)
+    assert (tmp_path / "outside").read_bytes() == HALF["python/sglang/srt/beta.py"]
+
+
+def test_an_interrupted_tree_that_was_copied_minds_its_own_files(
+    wheel_tree: Path, upstream: Fixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(journal, "_end", die)
+    monkeypatch.setattr(journal, "recover", lambda _: "")
+    with pytest.raises(KeyboardInterrupt):
+        put(wheel_tree, upstream.work())
+    monkeypatch.undo()
+    shutil.copytree(wheel_tree, tmp_path / "copy")
+    assert "was finished" in put(tmp_path / "copy", upstream.work()).recovered
+    assert (tmp_path / "copy" / ALPHA).read_bytes() == DONE[ALPHA]
+    assert (wheel_tree / ALPHA).read_bytes() == PRISTINE[ALPHA]
+
+
 def test_two_at_once_one_waits_or_is_refused(wheel_tree: Path, upstream: Fixture) -> None:
-    state = str(wheel_tree / "python/.patchkit")
+    site = find_checkout(wheel_tree).site
     with (
-        journal.hold(state),
+        journal.hold(site),
         pytest.raises(CommandError, match="another patchkit command"),
-        journal.hold(state, wait_s=0.1),
+        journal.hold(site, wait_s=0.1),
     ):
         pass
     assert put(wheel_tree, upstream.work()).files
