@@ -2,6 +2,7 @@
 
 import pytest
 from smokekit.prefill import PREFETCHED
+from smokekit.storage import StorageCache
 
 
 @pytest.mark.fault("P-1", until="0.5.15")
@@ -64,3 +65,22 @@ def test_oversized_request_is_rejected_without_its_prefetch(prefill):
     assert prefill.log.times("streamed", "a") == 1
     assert prefill.reason(req).status_code == 400
     assert prefill.cache.prefetched_tokens() == 0
+
+
+@pytest.mark.releases(until="0.5.21")  # the cache class is another one from there
+@pytest.mark.regression
+def test_released_prefetch_opens_the_limiter_once(release):
+    storage = StorageCache(release, prefetching=100, limit=80)
+    assert storage.is_closed()
+
+    storage.release("unknown")
+    assert storage.is_closed()
+
+    storage.release("a")
+    storage.release("a")
+
+    assert storage.controller.prefetch_tokens_occupied == 0
+    assert not storage.is_closed()
+    assert storage.operation.is_terminated()
+    assert storage.cache.ongoing_prefetch == {}
+    assert storage.log.times("node-released", "a") == 1

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from smokekit.groups import stay_on_loopback
 from smokekit.outcome import require
 
 DEADLINE_S = 30.0
@@ -34,6 +35,7 @@ def serve_rank(rank: int, rendezvous: Path, work: Callable[[int], object], answe
     import torch.distributed as dist
 
     try:
+        stay_on_loopback()
         store = dist.FileStore(str(rendezvous), 2)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=PEER_DEADLINE)
         answer.send(RankEnd(result=work(rank)))

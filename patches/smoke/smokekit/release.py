@@ -10,6 +10,7 @@ import importlib
 import sys
 from array import array
 from collections import defaultdict
+from contextlib import suppress
 from types import SimpleNamespace
 
 from smokekit import fakes
@@ -39,7 +40,13 @@ class Release:
         return self.key >= key_of(version)
 
     def load(self) -> None:
-        """Import what the schedulers need, so that forked ranks share it."""
+        """Import all that the tests drive: forked ranks share it, and replaced functions reach it.
+
+        A module that is gone is the business of the test that needs it.
+        """
+        for module in MODULES:
+            with suppress(ImportError):
+                importlib.import_module(module)
 
     @property
     def states(self) -> type:
@@ -237,6 +244,25 @@ class Release:
         tokenizer_manager.child_rid_to_logical_rid = {}
         tokenizer_manager._lora_release_tasks = set()
         tokenizer_manager.server_args = SimpleNamespace(enable_lora=True)
+
+    def new_prefetch(self, rid: str, node, *, tokens: int) -> tuple[object, tuple[object, ...]]:
+        """Return a prefetch operation under way and the cache's entry for it."""
+        import torch
+        from sglang.srt.managers.cache_controller import PrefetchOperation
+
+        indices, key = torch.arange(tokens), list(range(tokens))
+        if self.at_least("0.5.16"):
+            operation = PrefetchOperation(rid, key)
+            operation.host_indices = indices
+            return operation, (node, key, operation)
+        operation = PrefetchOperation(rid, indices, key)
+        return operation, (node, key, indices, operation)
+
+    def release_prefetch(self, cache, rid: str) -> None:
+        if self.at_least("0.5.20"):
+            cache.release_aborted_request(SimpleNamespace(rid=rid))
+        else:
+            cache.release_aborted_request(rid)
 
     # -- pauses --------------------------------------------------------------------------------
 

@@ -124,6 +124,25 @@ def test_failure_after_the_limit_keeps_its_own_text(prefill):
     assert reason.status_code == 500
 
 
+# -- T-5: the waiting queue ----------------------------------------------------------------------
+
+
+@pytest.mark.releases(since="0.5.20")  # before, no prefill loop reads it, and a local clock may not
+@pytest.mark.fault("T-5", until="0.5.20")
+def test_waiting_limit_ends_a_waiting_request(prefill, monkeypatch):
+    monkeypatch.setenv("SGLANG_REQ_WAITING_TIMEOUT", "1")
+    old = prefill.waiting("old")
+    prefill.waiting("new")
+    prefill.stamp(old, "wait_queue_entry_time", 10.0)
+
+    for abort in prefill.scheduler._poll_timeout_aborts():
+        prefill.scheduler.abort_request(abort)
+
+    assert [req.rid for req in prefill.scheduler.waiting_queue] == ["new"]
+    assert old.metadata_buffer_index == -1
+    assert prefill.log.times("told-tokenizer", "old") == 1
+
+
 # -- the limit ---------------------------------------------------------------------------------
 
 
