@@ -61,7 +61,7 @@ def find_situation(
 def _recorded(
     checkout: Checkout, work: Work, record: Record, layer: Layer, disk: Mapping[str, OnDisk]
 ) -> Situation | None:
-    """Return the situation as our record has it; None if somebody else has put everything back."""
+    """Return the situation as our record has it; None if it no longer speaks of what is here."""
     present = {path: blob_of(disk[path]) for path in layer.files}
     expected = {path: sides[1].blob for path, sides in layer.files.items()}
     for upper in record.above(layer.label):
@@ -77,6 +77,8 @@ def _recorded(
         return Situation(verdict, layer.topics, base, layer)
     if all(present[path] == before.blob for path, (before, _) in layer.files.items()):
         return None
+    if len(present) > 1 and not any(present[path] == expected[path] for path in present):
+        return None  # another release was checked out since
     changed = [path for path in layer.files if present[path] != expected[path]]
     raise ConfigError(
         f"{count(len(changed), 'file was', 'files were')} changed since {layer.label} was applied",

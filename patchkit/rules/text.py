@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import PatchError
 from patchkit.hunks import ChangeKind, FilePatch, Hunk, LineKind, Patch
-from patchkit.patchtext import count_by_unidiff, read_patch
+from patchkit.patchtext import count_by_unidiff, read_patch, split_lines
 
 if TYPE_CHECKING:
     from patchkit.model import Finding
@@ -39,7 +40,7 @@ def lint_text(raw: bytes, *, name: str = "") -> "tuple[Patch | None, tuple[Findi
     try:
         patch = read_patch(raw, name=name)
     except PatchError as error:
-        return None, (finding_of_error(error),)
+        return None, _unreadable_sections(raw, name) or (finding_of_error(error),)
     return patch, (*find_in_text(patch, name=name), *find_second_readings(patch, raw, name=name))
 
 
@@ -71,6 +72,20 @@ def find_second_readings(patch: Patch, raw: bytes, *, name: str = "") -> "tuple[
 
 def _counts(lines: tuple[int, int] | None) -> str:
     return "not in it" if lines is None else f"{lines[0]} added, {lines[1]} removed"
+
+
+def _unreadable_sections(raw: bytes, name: str) -> "tuple[Finding, ...]":
+    """Return the fault of each section that cannot be read by itself: the reader stops at the first."""
+    lines = split_lines(raw)
+    starts = [number for number, line in enumerate(lines) if line.startswith(b"diff --git ")]
+    findings = []
+    for start, end in pairwise([*([0] if starts else []), *starts[1:], len(lines)]):
+        try:
+            read_patch(b"".join(lines[start:end]), name=name)
+        except PatchError as error:
+            finding = finding_of_error(error)
+            findings.append(replace(finding, patch_line=finding.patch_line + start))
+    return tuple(findings)
 
 
 def find_in_text(patch: Patch, *, name: str = "") -> "tuple[Finding, ...]":
@@ -127,6 +142,9 @@ def _section_faults(section: FilePatch) -> Iterator[Fault]:
     yield from _path_faults(section)
     yield from _mode_faults(section)
     yield from _order_faults(section)
+    if section.hunks and all(hunk.removed == hunk.added for hunk in section.hunks):
+        hint = "take the section out of the patch"
+        yield Fault("PK109", f"{section.path}: the section changes nothing", section.path, section.patch_line, hint)
     for hunk in section.hunks:
         yield from _line_faults(hunk)
     yield from _id_faults(section)

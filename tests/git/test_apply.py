@@ -247,6 +247,16 @@ def test_older_revision_is_replaced(upstream: Fixture) -> None:
     assert snapshot(upstream.repository) == before
 
 
+def test_another_release_checked_out_after_apply_is_told_as_such(upstream: Fixture) -> None:
+    put(upstream.repository, upstream.work())
+    git("checkout", "-q", "--force", "HEAD", cwd=upstream.repository)
+    for path in (ALPHA, "python/sglang/srt/beta.py", GONE, NEW):
+        (upstream.repository / path).parent.mkdir(parents=True, exist_ok=True)
+        (upstream.repository / path).write_bytes(b"another release\n")
+    with pytest.raises(ConflictError, match="does not apply to this checkout"):
+        put(upstream.repository, upstream.work())
+
+
 def test_put_back_by_hand_then_applied_again(upstream: Fixture) -> None:
     put(upstream.repository, upstream.work())
     git("checkout", "-q", "--", ".", cwd=upstream.repository)

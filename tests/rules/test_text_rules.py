@@ -33,6 +33,7 @@ def rules(raw: bytes) -> list[str]:
         pytest.param(GOOD.replace(b"+c", b"+======="), [], id="equal signs"),
         pytest.param(GOOD.replace(b"-b", b"-<<<<<<< HEAD"), [], id="marker taken out"),
         pytest.param(GOOD.replace(b"f.py", b".git/f"), ["PK112"], id="inside .git"),
+        pytest.param(GOOD.replace(b"+c", b"+b"), ["PK109"], id="no effective change"),
         pytest.param(GOOD + BODY.replace(b"-1,3 +1,3", b"-2,3 +2,3"), ["PK114"], id="overlap"),
     ],
 )
@@ -45,6 +46,14 @@ def test_finding_names_the_line_and_the_mend() -> None:
     assert (finding.patch_file, finding.patch_line, finding.path) == ("x.patch", 8, "f.py")
     assert finding.severity is Severity.ERROR
     assert finding.hint
+
+
+def test_every_unreadable_section_is_told() -> None:
+    bad = GOOD.replace(b"+1,3 @@", b"+1,4 @@")
+    raw = b"Subject: x\n\n" + bad + GOOD.replace(b"f.py", b"g.py") + bad.replace(b"f.py", b"h.py")
+    patch, findings = lint_text(raw, name="x.patch")
+    assert patch is None
+    assert [(finding.rule, finding.patch_line) for finding in findings] == [("PK102", 7), ("PK102", 25)]
 
 
 def test_weak_ids_warn_and_do_not_refuse() -> None:
