@@ -33,6 +33,7 @@ LAYERS = [
     "belonging",
     "headers",
     "letters",
+    "proposal",
     "guards",
     "control",
     "carry/",
