@@ -156,7 +156,7 @@ def published_tags(root: Path, listed: Path | None) -> PublishedTags:
     """Return the nightly tags of git and of the given list."""
     repository = find_repository(root)
     names = {*(repository.tags("nightly-dev-*") if repository else ()), *_listed(listed)}
-    read = {name: _read_tag(name) for name in names}
+    read = {name: read_tag(name) for name in names}
     return PublishedTags(
         frozenset(tag for tag in read.values() if tag), tuple(sorted(name for name, tag in read.items() if not tag))
     )
@@ -174,7 +174,8 @@ def _listed(path: Path | None) -> list[str]:
     return ["-".join(name.split("-")[:3]) for name in names if name.startswith("nightly-dev-")]
 
 
-def _read_tag(name: str) -> NightlyTag | None:
+def read_tag(name: str) -> NightlyTag | None:
+    """Return the nightly tag of this name; None where it is none."""
     try:
         return NightlyTag.read(name)
     except ConfigError:

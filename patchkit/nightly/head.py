@@ -5,7 +5,7 @@ from pathlib import Path
 
 from patchkit.errors import ConfigError
 from patchkit.nightly.plan import Published
-from patchkit.repository import Repository, published_tags
+from patchkit.repository import Repository, read_tag
 from patchkit.store import VERSION_FILES
 from patchkit.versions import NightlyTag, bare, is_version
 
@@ -33,8 +33,8 @@ class Head:
         """Return the pins, in no order."""
         return [name for name in self.repository.names_below(self.commit, self.path("patches")) if is_version(name)]
 
-    def latest(self, commit: str = "") -> str:
-        """Return what patches/latest names at the head, or at another commit."""
+    def latest(self, commit: str = "", *, missing: str | None = None) -> str:
+        """Return what patches/latest names at the head, or at another commit. missing: instead of a refusal."""
         found = self.repository.read_file(commit or self.commit, self.path("patches/latest"))
         if found is None:
             raise ConfigError(
@@ -49,15 +49,24 @@ class Head:
                 return NightlyTag.read(found.decode("utf-8", "replace").strip())
         raise ConfigError("version.txt is not committed", where=self.path("version.txt"), hint="git add version.txt")
 
-    def published(self) -> Published | None:
-        """Return the newest nightly that git knows."""
-        tags = published_tags(self.repository.root, None).valid
-        if not tags:
-            return None
-        tag = max(tags)
-        commit = self.repository.resolve(f"refs/tags/{tag}^{{commit}}")
-        if commit is None or self.repository.read_file(commit, self.path("patches/latest")) is None:
-            return None
-        waits = self.repository.resolve(f"{commit}^") == self.commit
-        covers = waits or not self.repository.differ(commit, self.commit, self.image_paths())
-        return Published(tag, self.latest(commit), covers, merged=not waits)
+    def published(self, pin: str) -> Published | None:
+        """Return the newest nightly whose image was built of the pin."""
+        for tag, commit, told in self._nightlies():
+            built_of = told or self.latest(commit, missing="")
+            if built_of == pin:
+                waits = self.repository.resolve(f"{commit}^") == self.commit
+                covers = waits or not self.repository.differ(commit, self.commit, self.image_paths())
+                return Published(tag, covers, merged=not waits)
+        return None
+
+    def _nightlies(self) -> list[tuple[NightlyTag, str, str]]:
+        """Return tag, commit and "Pin:" trailer of each nightly, the newest first."""
+        form = "%(refname:strip=2) %(objectname) %(*objectname) |%(contents:trailers:key=Pin,valueonly,separator=%2C)"
+        form += "%(*contents:trailers:key=Pin,valueonly,separator=%2C)"
+        found = []
+        for line in self.repository.git("for-each-ref", f"--format={form}", "refs/tags/nightly-dev-*").splitlines():
+            names, _, told = line.decode("utf-8", "replace").partition("|")
+            name, *objects = names.split()
+            if (tag := read_tag(name)) is not None:
+                found.append((tag, objects[-1], told.strip()))
+        return sorted(found, reverse=True)

@@ -10,14 +10,13 @@ NEWEST = "newest"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The newest nightly that git knows. pin: the latest pin in it.
+    """The newest nightly of a pin that git knows.
 
     covers_head: nothing that goes into an image changed between it and the head.
     merged: the head has it, or the same content.
     """
 
     tag: NightlyTag
-    pin: str
     covers_head: bool
     merged: bool
 
@@ -38,23 +37,23 @@ class Nothing:
     reason: str
 
 
-def plan_work(
-    latest: str, pins: Sequence[str], newest_upstream: str, published: Published | None, *, onto: str = NEWEST
-) -> Work | Nothing:
+def choose_target(latest: str, newest_upstream: str) -> str:
+    """Return the pin that "newest" stands for: never one before the latest that is carried already."""
+    return max(latest, newest_upstream, key=order)
+
+
+def plan_work(latest: str, pins: Sequence[str], target: str, published: Published | None) -> Work | Nothing:
     """Return what the night has to do.
 
-    latest, pins: of the store at the head. newest_upstream: as "v0.5.16". onto: "newest", or a pin that was asked for.
+    latest, pins: of the store at the head. published: the newest nightly of the target.
     """
-    target = newest_upstream if onto == NEWEST else onto
-    if onto == NEWEST and order(target) < order(latest):
-        target = latest
+    is_covered = published is not None and published.covers_head
     if target not in pins:
-        if published and published.covers_head and published.pin == target:
+        if published and is_covered:
             return Nothing(f"{published.tag} carries {target} already and waits to be merged")
         return Work(latest, target, f"upstream has {target}, the newest pin is {latest}")
-    if published and published.covers_head and published.pin == target:
+    if published and is_covered:
         waits = "" if published.merged else " and waits to be merged"
         return Nothing(f"nothing new upstream, nothing changed since {published.tag} on {target}{waits}")
-    return Work(
-        target, target, f"the series changed since {published.tag}" if published else "no nightly was published yet"
-    )
+    changed = f"the series changed since {published.tag}" if published else f"no nightly of {target} was published yet"
+    return Work(target, target, changed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from patchkit.errors import ConfigError, PatchkitError
 from patchkit.nightly.head import Head
 from patchkit.nightly.machine import REPORT, Machine, Resolved, Steps, Told, begin_folder, find_night
-from patchkit.nightly.plan import NEWEST, Nothing, plan_work
+from patchkit.nightly.plan import NEWEST, Nothing, choose_target, plan_work
 from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, write_report
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
 from patchkit.render import render_json, render_text
@@ -93,7 +93,7 @@ class _Job:
         if isinstance(resolved.work, Nothing):
             return _nothing(resolved.work)
         night = _with_resolved(night, resolved, time.monotonic() - started)
-        return self._go_on(begin_folder(self.root / OUT, f"nightly-{night.tag}"), night)
+        return self._go_on(begin_folder(self.root / OUT, night.tag), night)
 
     def resume(self) -> Nightly:
         """Go on with the night that was begun last."""
@@ -170,8 +170,9 @@ class RealSteps:
         """Return what there is to do: the head's pins against what upstream has and what is published."""
         store = self.root.resolve().relative_to(self.repository.root.resolve())
         head = Head(self.repository, night.head, store)
-        newest = self.newest() if night.onto == NEWEST else night.onto
-        work = plan_work(head.latest(), head.pins(), newest, head.published(), onto=night.onto)
+        latest = head.latest()
+        target = choose_target(latest, self.newest()) if night.onto == NEWEST else night.onto
+        work = plan_work(latest, head.pins(), target, head.published(target))
         known = published_tags(self.root, Path(night.listed) if night.listed else None)
         tag = plan_bump(known.valid | {head.version()}, date.fromisoformat(night.day))
         dirty = self.repository.uncommitted(head.image_paths())

@@ -121,7 +121,7 @@ def test_checkout_stays_as_it_was(store: Path) -> None:
 
 def test_report_folder_is_complete(store: Path) -> None:
     result = nightly(store)
-    folder = store / "out" / f"nightly-{TAG}"
+    folder = store / "out" / TAG
     assert sorted(path.name for path in folder.iterdir()) == [
         ".gitignore", "build.json", "bump.json", "junit.xml", "pr-body.md", "pr-title.txt", "rebase.json",
         "report.json", "smoke.xml", "state.json", "summary.md", "verify.json",
@@ -144,6 +144,13 @@ def test_nothing_new_and_nothing_changed(store: Path) -> None:
 def test_nightly_that_waits_to_be_merged_is_not_made_again(store: Path) -> None:
     nightly(store)
     assert nightly(store).reason == f"{TAG} carries v0.5.16 already and waits to be merged"
+
+
+def test_older_pin_that_was_asked_for_is_not_made_again(store: Path) -> None:
+    git(store, "merge", "-q", nightly(store).branch)
+    git(store, "merge", "-q", nightly(store, onto="v0.5.13").branch)
+    assert nightly(store, onto="v0.5.13").outcome == "nothing"
+    assert nightly(store).outcome == "nothing", "the newer nightly of an older pin does not hide the one of v0.5.16"
 
 
 def test_changed_series_is_released_again(store: Path) -> None:
@@ -193,7 +200,7 @@ def test_failure_leaves_the_repository_and_a_report(
     assert (result.outcome, result.exit_code) == ("failed", code)
     assert everything(store) == before
     assert git(store, "status", "--porcelain") == ""
-    report = json.loads((store / "out" / f"nightly-{TAG}" / "report.json").read_text())
+    report = json.loads((store / "out" / TAG / "report.json").read_text())
     assert report["exit_code"] == code
     assert report["steps"][-1] == {**report["steps"][-1], "name": step, "ok": False}
     assert result.next_step == "patchkit nightly --resume"
@@ -222,7 +229,7 @@ def test_new_try_sets_the_old_report_aside(store: Path) -> None:
     steps.failing["smoke"] = _raise(SmokeError("no"))
     nightly(store, steps)
     assert nightly(store).outcome == "published"
-    assert (store / f"out/nightly-{TAG}.1/report.json").is_file()
+    assert (store / f"out/{TAG}.1/report.json").is_file()
 
 
 def test_resume_is_refused_when_the_repository_moved_on(store: Path) -> None:
@@ -344,5 +351,5 @@ def test_killed_and_resumed_it_ends_in_the_same_commit_and_tag(
         nightly(store)
     assert git(store, "rev-parse", f"nightly/{TAG}") == expected.commit
     assert git(store, "rev-parse", TAG) == git(whole, "rev-parse", TAG)
-    assert json.loads((store / f"out/nightly-{TAG}/report.json").read_text())["outcome"] == "published"
+    assert json.loads((store / f"out/{TAG}/report.json").read_text())["outcome"] == "published"
     assert git(store, "status", "--porcelain") == ""
