@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from patchkit.carry import conflicts
 from patchkit.carry.cases import Case, read_cases
+from patchkit.carry.companions import bring_imports
 from patchkit.carry.compose import compose, marked_text, overlaps
 from patchkit.carry.decisions import decide
-from patchkit.carry.follow import Library, homes
+from patchkit.carry.follow import Library, homes, successor
+from patchkit.carry.imports import carry_imports
 from patchkit.carry.judge import judge
 from patchkit.carry.merge import merge_edit
 from patchkit.carry.needless import drop_needless
@@ -31,11 +33,12 @@ from patchkit.carry.scene import Scene
 from patchkit.carry.settling import conflict_of, settle_conflicts
 from patchkit.carry.upstreamed import ask_upstream
 from patchkit.model import FilePatch
+from patchkit.scopes import MODULE
 
 NAMES = ("new upstream", "old upstream", "patch")
 
 StageRule = Callable[[Edit, Scene], Outcome | None]
-STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit, carry_beside)
+STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit, carry_beside, carry_imports)
 
 
 def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Sequence[Settle] = ()) -> Carried:
@@ -49,6 +52,7 @@ def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Seq
     for case in cases:
         if not case.outcomes:
             case.outcomes = [_carry_edit(edit, case, library) for edit in case.edits]
+    bring_imports(cases, library)
     drop_needless(cases)
     _part_overlaps(cases)
     for case in cases:
@@ -76,6 +80,10 @@ def _carry_edit(edit: Edit, case: Case, library: Library) -> Outcome:
         outcome = _first_answer(edit, found[0])
         if outcome is not None:
             return _followed(outcome, case, found[0])
+    if case.new_missing and scene.scope_of(edit) == MODULE:
+        outcome = _with_its_file(edit, case, library)
+        if outcome is not None:
+            return outcome
     if case.new_missing:
         return conflicts.unresolved(edit, Cause.FILE_GONE, "the new upstream has no such file", *_went_to(found))
     if not scene.has_scope(scene.scope_of(edit)):
@@ -83,6 +91,21 @@ def _carry_edit(edit: Edit, case: Case, library: Library) -> Outcome:
             edit, Cause.GONE, f"upstream no longer has {scene.scope_of(edit)} here", *_went_to(found)
         )
     return conflicts.unresolved(edit, Cause.OVERLAP, "upstream changed the same lines")
+
+
+def _with_its_file(edit: Edit, case: Case, library: Library) -> Outcome | None:
+    """Carry an import or module-level edit into the file that most of its file's code went to."""
+    assert case.scene is not None
+    path = successor(case.scene, library)
+    if not path:
+        return None
+    scene = replace(case.scene, path=path, new=library.source(path))
+    outcome = _first_answer(edit, scene)
+    if outcome is None:
+        return None
+    action = Action.MOVED if outcome.action is Action.CARRIED else outcome.action
+    evidence = (f"most of {case.path} is now {path}", *outcome.evidence)
+    return replace(outcome, action=action, stage=Stage.FOLLOW, evidence=evidence)
 
 
 def _first_answer(edit: Edit, scene: Scene) -> Outcome | None:

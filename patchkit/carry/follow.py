@@ -1,6 +1,7 @@
 """Find where code went: the same definition elsewhere in its file, or in another file of the new tree."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -12,6 +13,8 @@ from patchkit.scopes import MODULE, Definition
 
 LEAST_KEPT = 0.5  # share of a definition's telling lines that its new home must have
 LEAST_LINES = 2
+SAMPLED_LENGTH = 20
+SAMPLED_LINES = 24  # so many of a gone definition's rarest lines are looked for in all files
 MOST_FILES = 24  # a name that more files define says nothing about where one of them went
 
 
@@ -23,6 +26,7 @@ class Library:
         self._texts: dict[str, Source] | None = None
         self._words: dict[str, bool] = {}
         self._single: dict[str, Source] = {}
+        self.known_homes: dict[tuple[int, int, str], list[Home]] = {}
 
     def source(self, path: str) -> Source:
         """Return a file's text; an empty one where there is no such file."""
@@ -37,6 +41,15 @@ class Library:
             wanted = name.encode("utf-8", "surrogateescape")
             if any(word + wanted + end in data for word in (b"def ", b"class ") for end in (b"(", b":")):
                 yield path, source
+
+    def holding(self, said: Sequence[str]) -> list[tuple[str, Source]]:
+        """Return the files that hold most of some lines: all that have at least half as many as the best."""
+        wanted = [line.encode("utf-8", "surrogateescape") for line in said if len(line) >= SAMPLED_LENGTH]
+        counts = {path: sum(line in source.data for line in wanted) for path, source in self._all().items()}
+        most = max(counts.values(), default=0)
+        if most < LEAST_LINES:
+            return []
+        return [(path, self._all()[path]) for path, count in counts.items() if 2 * count >= most][:MOST_FILES]
 
     def has_word(self, word: str) -> bool:
         """Whether an identifier occurs anywhere in the new tree."""
@@ -60,76 +73,119 @@ class Library:
         return self._texts
 
 
+Home = tuple[str, Source, Definition]
+
+
 def homes(edit: Edit, scene: Scene, library: Library) -> list[Scene]:
-    """Return the scenes in which an edit may be tried, the likeliest first: in its file, then in others."""
+    """Return the scenes in which an edit may be tried: its scope in its file, else where it went; ties give several."""
     own = scene.scope_of(edit)
-    if own == MODULE:
-        return []
-    for scope in _outward(own):
-        old = _definition(scene.base, scope)
-        if old is None:
-            continue
-        found = [_scene(scene, old, home) for home in _homes_of(old, scene, library)]
-        if found:
-            return found
+    while own != MODULE:
+        old = _definition(scene.base, own)
+        if old is not None:
+            found = [_scene(scene, old, home) for home in _homes_of(old, scene, library)]
+            if found:
+                return found
+        own = own.rpartition(".")[0] or MODULE
     return []
 
 
-def successors(base: Source, path: str, library: Library) -> dict[str, int]:
-    """Return the files of the new tree that have top-level definitions of an old file, and how many."""
-    counts: dict[str, int] = {}
-    for definition in base.scopes.definitions:
-        if "." in definition.name:
-            continue
-        for where, _ in library.defining(definition.name):
-            if where != path:
-                counts[where] = counts.get(where, 0) + 1
-    return counts
-
-
-def _outward(scope: str) -> Iterator[str]:
-    while scope:
-        yield scope
-        scope = scope.rpartition(".")[0]
+def successor(scene: Scene, library: Library) -> str:
+    """Return the file that most of an old file's top-level code is in now; "" where nothing shows one."""
+    votes: Counter[str] = Counter()
+    for one in scene.base.scopes.definitions:
+        if "." not in one.name:
+            found = _homes_of(one, scene, library)
+            if len(found) == 1 and found[0][0] != scene.path:
+                votes[found[0][0]] += one.last - one.first + 1
+    best = votes.most_common(2)
+    return best[0][0] if best and (len(best) == 1 or best[0][1] > best[1][1]) else ""
 
 
 def _definition(source: Source, name: str) -> Definition | None:
     return next((one for one in source.scopes.definitions if one.name == name), None)
 
 
-def _homes_of(old: Definition, scene: Scene, library: Library) -> list[tuple[str, Source, Definition]]:
-    """Return the definitions that an old one became: itself in its file, else its likest namesakes elsewhere."""
+def _homes_of(old: Definition, scene: Scene, library: Library) -> list[Home]:
+    """Return the definitions that an old one became: itself in its file, else its likest elsewhere."""
+    key = (id(scene.base), id(scene.new), old.name)
+    if key not in library.known_homes:
+        library.known_homes[key] = _search(old, scene, library)
+    return library.known_homes[key]
+
+
+def _search(old: Definition, scene: Scene, library: Library) -> list[Home]:
     same = _definition(scene.new, old.name)
     if same is not None:
         return [(scene.path, scene.new, same)]
     wanted = telling(scene.base.lines[old.first - 1 : old.last])
     if len(wanted) < LEAST_LINES:
         return []
-    outermost, last = (_plain_name(part) for part in (old.name.partition(".")[0], old.name.rpartition(".")[2]))
-    for name in dict.fromkeys((outermost, last)):
-        files = list(islice(library.defining(name), MOST_FILES + 1))
-        if len(files) > MOST_FILES:
-            continue
-        scored = list(_namesakes(old, wanted, files))
-        best = max((share for share, _ in scored), default=0.0)
-        if best >= LEAST_KEPT:
-            return [home for share, home in scored if share == best]
-    return []
+    outer = old.name.rpartition(".")[0]
+    parent = _definition(scene.base, outer)
+    parents = _homes_of(parent, scene, library) if parent is not None else []
+    return (
+        [home for one in parents for home in _same_inside(one, old)]
+        or _best(_namesakes(old, wanted, library))
+        or [home for one in parents for home in _alike_inside(one, wanted)]
+        or ([] if outer else _alike(old, scene, wanted, library))
+    )
 
 
-def _namesakes(
-    old: Definition, wanted: Sequence[str], files: Sequence[tuple[str, Source]]
-) -> Iterator[tuple[float, tuple[str, Source, Definition]]]:
-    """Yield the definitions of the same name, with the share of the old one's lines that they have."""
-    last = _plain_name(old.name.rpartition(".")[2])
-    for path, source in files:
-        for one in source.scopes.definitions:
-            if _plain_name(one.name.rpartition(".")[2]) == last and one.is_class == old.is_class:
-                yield _share(wanted, telling(source.lines[one.first - 1 : one.last])), (path, source, one)
+def _same_inside(parent: Home, old: Definition) -> list[Home]:
+    """Return the method of the same name in what its class became."""
+    path, source, new = parent
+    last = _last_name(old)
+    same = [one for one in source.scopes.definitions if one.name.startswith(new.name + ".") and _last_name(one) == last]
+    return [(path, source, same[0])] if len(same) == 1 else []
 
 
-def _plain_name(name: str) -> str:
-    return name.partition("#")[0]
+def _alike_inside(parent: Home, wanted: Sequence[str]) -> list[Home]:
+    """Return the method of another name in what its class became that has most of its lines."""
+    path, source, new = parent
+    below = [one for one in source.scopes.definitions if one.name.startswith(new.name + ".")]
+    return _best([(_share(wanted, _said(source, one)), (path, source, one)) for one in below])
+
+
+def _alike(old: Definition, scene: Scene, wanted: Sequence[str], library: Library) -> list[Home]:
+    """Return the definition under another name that has most of a gone one's lines."""
+    rare = sorted({line for line in wanted if scene.base.said[line] == 1}, key=lambda line: (-len(line), line))
+    files = library.holding(rare[:SAMPLED_LINES])
+    scored = [
+        (_share(wanted, _said(source, one)), (path, source, one))
+        for path, source in files
+        for one in source.scopes.definitions
+        if one.is_class == old.is_class
+    ]
+    return _best(scored)
+
+
+def _best(scored: Sequence[tuple[float, Home]]) -> list[Home]:
+    top = max((share for share, _ in scored), default=0.0)
+    return [home for share, home in scored if share == top] if top >= LEAST_KEPT else []
+
+
+def _said(source: Source, one: Definition) -> list[str]:
+    return [line for line in source.telling[one.first - 1 : one.last] if line]
+
+
+def _namesakes(old: Definition, wanted: Sequence[str], library: Library) -> list[tuple[float, Home]]:
+    """Return the definitions of the same name anywhere, with the share of the old one's lines that they have."""
+    last = _last_name(old)
+    if last.startswith("__") and last.endswith("__"):
+        return []
+    files = list(islice(library.defining(last), MOST_FILES + 1))
+    if len(files) > MOST_FILES:
+        return []
+    return [
+        (_share(wanted, _said(source, one)), (path, source, one))
+        for path, source in files
+        for one in source.scopes.definitions
+        if _last_name(one) == last and one.is_class == old.is_class
+    ]
+
+
+def _last_name(one: Definition) -> str:
+    return one.name.rpartition(".")[2].partition("#")[0]
 
 
 def _share(wanted: Sequence[str], having: Sequence[str]) -> float:
@@ -137,7 +193,7 @@ def _share(wanted: Sequence[str], having: Sequence[str]) -> float:
     return sum(line in present for line in wanted) / len(wanted)
 
 
-def _scene(scene: Scene, old: Definition, home: tuple[str, Source, Definition]) -> Scene:
+def _scene(scene: Scene, old: Definition, home: Home) -> Scene:
     path, source, new = home
     region = Region(old.name, old.first - 1, old.last, new.name, new.first - 1, new.last)
     return replace(scene, path=path, new=source, region=region)

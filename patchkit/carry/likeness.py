@@ -5,7 +5,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 
 from patchkit.carry.follow import Library
-from patchkit.carry.needless import imported_names
+from patchkit.carry.imports import imported_names
 from patchkit.carry.nouns import Outcome, Stage
 from patchkit.carry.scene import Scene
 from patchkit.carry.upstreamed import key_of
@@ -28,7 +28,7 @@ def half_upstreamed(outcome: Outcome, scene: Scene, library: Library) -> str:
     lines = sorted(gain)
     if len(lines) < 2 and outcome.stage is not Stage.NEIGHBOURS:
         return ""
-    if imported_names(edit):
+    if imported_names(edit, scene):
         return ""
     weights = {line: 1 / (1 + old[line]) for line in lines}
     common = [line for line in lines if line in fresh or _is_like_any(line, scene)]
@@ -54,7 +54,7 @@ def _is_like_any(line: str, scene: Scene) -> bool:
 
 def rewritten_pattern(outcome: Outcome, scene: Scene, library: Library) -> str:
     """The edit follows the pattern of its neighbours, and upstream rewrote these."""
-    if outcome.stage is not Stage.NEIGHBOURS or imported_names(outcome.edit):
+    if outcome.stage is not Stage.NEIGHBOURS or imported_names(outcome.edit, scene):
         return ""
     edit = outcome.edit
     before, after = _rewritten_beside(outcome, scene)

@@ -1,13 +1,11 @@
 """Drop what only dropped code needed: imports of the patch whose readers are all dropped."""
 
-import re
 from collections.abc import Sequence
 
 from patchkit.carry.cases import Case
+from patchkit.carry.imports import imported_names
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
-from patchkit.carry.wording import telling, words
-
-_IMPORT = re.compile(r"^(?:from\s+[\w.]+\s+)?import\s+(?P<names>[\w.,\s()]+)$")
+from patchkit.carry.wording import words
 
 
 def drop_needless(cases: Sequence[Case]) -> None:
@@ -26,28 +24,18 @@ def _needless(outcome: Outcome, case: Case) -> str:
     edit, scene = outcome.edit, case.scene
     if outcome.action not in {Action.CARRIED, Action.MOVED} or scene is None or edit.lo != edit.hi:
         return ""
-    imported = imported_names(edit)
+    imported = imported_names(edit, scene)
     readers = _readers(imported, edit, case) if imported else []
     if readers and all(one.action is Action.DROPPED for one in readers) and not imported & scene.new.words:
         return f"only dropped hunks needed {', '.join(sorted(imported))}"
     return ""
 
 
-def imported_names(edit: Edit) -> frozenset[str]:
-    """Return the names that an edit imports, if it does nothing else."""
-    names: set[str] = set()
-    for line in telling(edit.new):
-        match = _IMPORT.match(line)
-        if match is None:
-            return frozenset()
-        names |= {part.rpartition(" as ")[2].strip(" ()").rpartition(".")[2] for part in match["names"].split(",")}
-    return frozenset(name for name in names if name)
-
-
 def _readers(names: frozenset[str], edit: Edit, case: Case) -> list[Outcome]:
     """Return the outcomes of the file's other edits that use one of the names."""
+    assert case.scene is not None
     return [
         outcome
         for outcome in case.outcomes
-        if outcome.edit is not edit and not imported_names(outcome.edit) and words(outcome.edit.new) & names
+        if outcome.edit is not edit and not imported_names(outcome.edit, case.scene) and words(outcome.edit.new) & names
     ]
