@@ -255,7 +255,7 @@ def status(topic: str | None, markdown: bool) -> None:
         pins, topics = tell_topics(root())
         click.echo(topics_page.markdown(topics, pins), nl=False)
         return
-    show(tell_status(root(), access(), topic=topic))
+    show(tell_status(root(), access(), today=datetime.now(UTC).date(), topic=topic))
 
 
 @main.command()

@@ -74,7 +74,7 @@ class Topic:
 
     fault: what goes wrong without it, in one sentence that an operator understands.
     upstream: issues and pull requests, as "sgl-project/sglang#30203".
-    until: the one whose merge will make the topic needless; or empty.
+    until: what will make the topic needless, as patchkit.until reads it; or empty.
     since, fixed_in: the first upstream version with a fault of the topic, and the first without any; or empty.
     client: what a client of the server sees.
     """
@@ -194,6 +194,24 @@ class Manifest:
     sha256: str
     topics: Mapping[str, str]
     files: tuple[LockedFile, ...]
+
+
+class Met(StrEnum):
+    """Whether a condition holds."""
+
+    YES = "met"
+    NO = "not met"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class UntilVerdict:
+    """What became of a topic's `until` at a release. evidence: what says so."""
+
+    topic: str
+    until: str
+    met: Met
+    evidence: str
 
 
 # -- images -----------------------------------------------------------------------------------------------

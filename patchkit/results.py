@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
-from patchkit.model import Finding, Outcome, Severity, SmokeVerdict, Topic
+from patchkit.model import Finding, Outcome, Severity, SmokeVerdict, Topic, UntilVerdict
 
 
 class Result(Protocol):
@@ -138,7 +138,11 @@ class TopicStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`status`: pins, topics, staleness, and the next step. topic: the one that was asked for; empty: all."""
+    """`status`: pins, topics, staleness, and the next step. topic: the one that was asked for; empty: all.
+
+    edits: the pins whose edit holds work. todos: the topics with a TODO in topics.toml. until: what became of each
+    topic's `until` at the release judged_at, the newest that is here.
+    """
 
     verb: ClassVar[str] = "status"
     schema: ClassVar[int] = 1
@@ -150,6 +154,10 @@ class Status:
     pins: tuple[PinStatus, ...]
     topics: tuple[TopicStatus, ...]
     next_step: str
+    edits: tuple[str, ...] = ()
+    todos: tuple[str, ...] = ()
+    until: tuple[UntilVerdict, ...] = ()
+    judged_at: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -743,6 +751,7 @@ class Rebase:
     written: str = ""
     work: str = ""
     next_step: str = ""
+    until: tuple[UntilVerdict, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from patchkit.errors import ConfigError
-from patchkit.model import SOURCE_PREFIX, Topic
+from patchkit.model import SOURCE_PREFIX, Met, Topic, UntilVerdict
 from patchkit.scopes import scopes
 from patchkit.versions import is_version, order
 
@@ -33,24 +33,6 @@ class Condition:
     kind: ConditionKind
     value: str
     symbol: str = ""
-
-
-class Met(StrEnum):
-    """Whether a condition holds."""
-
-    YES = "met"
-    NO = "not met"
-    UNKNOWN = "not known"
-
-
-@dataclass(frozen=True, slots=True)
-class UntilVerdict:
-    """What became of a topic's condition at a release. evidence: what says so."""
-
-    topic: str
-    until: str
-    met: Met
-    evidence: str
 
 
 def read_until(text: str, *, where: str) -> list[Condition]:

@@ -1,5 +1,6 @@
 """rebase as a person reads it, and as the text of the pull request that brings the new pin."""
 
+from patchkit.model import Met
 from patchkit.results import Rebase, RebasedHunk, RebasedTopic
 
 _COUNTED = ("carried", "moved", "shrunk", "dropped", "unresolved", "suspect")
@@ -14,6 +15,7 @@ def text(result: Rebase) -> str:
         for hunk in topic.hunks:
             if _is_telling(hunk):
                 lines += [f"    {_hunk(hunk)}", *(f"        {line}" for line in hunk.evidence)]
+    lines += [f"  until: {line}" for line in _until(result)]
     if result.written:
         lines.append(f"written: {result.written}")
     if result.work:
@@ -23,6 +25,15 @@ def text(result: Rebase) -> str:
     return "\n".join(lines)
 
 
+def _until(result: Rebase) -> list[str]:
+    """Return what a person must know of each topic's end: it has come, or nobody recorded whether it has."""
+    return [
+        f"{verdict.topic}: {verdict.until}: {verdict.met.value} at {result.target} ({verdict.evidence})"
+        for verdict in result.until
+        if verdict.met is not Met.NO
+    ]
+
+
 def markdown(result: Rebase) -> str:
     """Return the text for the pull request: what a reviewer must look at first, then the rest in numbers."""
     lines = [f"## Series carried from {result.source} to {result.target}", ""]
@@ -30,6 +41,8 @@ def markdown(result: Rebase) -> str:
     for topic in result.topics:
         numbers = " | ".join(str(topic.counts.get(name, 0)) for name in _COUNTED)
         lines.append(f"| {topic.topic}{_shown_state(topic)} | {numbers} |")
+    if until := _until(result):
+        lines += ["", "### To be dropped?", "", *(f"- {line}" for line in until)]
     for title, chosen in _SECTIONS:
         found = [(topic.topic, hunk) for topic in result.topics for hunk in topic.hunks if _section(hunk) == chosen]
         if found:

@@ -32,9 +32,22 @@ def text(result: Status) -> str:
             "",
             table(topics),
             "",
+            *_notes(result),
             f"next: {result.next_step}",
         ]
     )
+
+
+def _notes(result: Status) -> list[str]:
+    """Return what a person should know beside the tables, and an empty line below it."""
+    lines = [f"edit of {pin} holds work that the series has not" for pin in result.edits]
+    if result.todos:
+        lines.append(f"topics.toml has TODOs for {', '.join(result.todos)}")
+    lines += [
+        f"{verdict.topic}: until {verdict.until}: {verdict.met.value} at v{result.judged_at} ({verdict.evidence})"
+        for verdict in result.until
+    ]
+    return [*lines, ""] if lines else []
 
 
 def _one_topic(entry: TopicStatus) -> str:

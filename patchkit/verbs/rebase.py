@@ -1,8 +1,8 @@
 """`rebase`: make the series of a new pin out of an old one, topic by topic; stop where a person must settle."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from patchkit.carry.report import report_of
 from patchkit.drafts import Draft, read_drafts, result_of
 from patchkit.errors import ConfigError
 from patchkit.ledger import Entry, read_ledger, replay, write_entry
+from patchkit.model import UntilVerdict
 from patchkit.patchtext import read_patch
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
 from patchkit.rebasing.state import (
@@ -29,8 +30,9 @@ from patchkit.repository import find_repository, hold_lock
 from patchkit.resolver import propose
 from patchkit.results import Rebase, RebasedHunk, RebasedTopic
 from patchkit.rules.compose import NamedPatch
-from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series
+from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series, read_topics
 from patchkit.trees import LayeredTree, UpstreamTree
+from patchkit.until import judge_until
 from patchkit.upstream import Access, Upstream, bring_pin, bring_version, listed_versions
 from patchkit.versions import bare, is_version, order
 
@@ -238,7 +240,14 @@ class _Job:
             next_step=f"patchkit verify {pin.name}",
         )
         remove_state(self.root)
-        return told
+        return replace(told, until=tuple(self._until(target, results)))
+
+    def _until(self, target: Upstream, results: Sequence[TopicResult]) -> Iterator[UntilVerdict]:
+        """Judge, at the new pin, what should end each topic that is carried there."""
+        carried = {topic for topic, patch, _ in results if patch}
+        topics = [topic for name, topic in read_topics(self.root).items() if name in carried]
+        today = datetime.now(UTC).date()
+        return judge_until(topics, target.version, today, lambda path: target.read([path])[path])
 
 
 @dataclass(frozen=True, slots=True)

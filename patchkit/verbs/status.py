@@ -1,16 +1,31 @@
 """`status`: pins, topics, what is stale, and the next step."""
 
+from collections.abc import Iterable, Iterator
+from datetime import date
 from pathlib import Path
 
 from patchkit.errors import ConfigError, PatchkitError
-from patchkit.model import Topic
+from patchkit.model import Topic, UntilVerdict
+from patchkit.rebasing.state import find_state
 from patchkit.results import PinStatus, Status, TopicStatus
-from patchkit.store import latest_pin, pin_names, read_manifest, read_pin, read_series_names, read_topics, read_version
-from patchkit.upstream import Access, kept_versions, listed_versions
+from patchkit.store import (
+    MANIFEST,
+    latest_pin,
+    pin_folder,
+    pin_names,
+    read_manifest,
+    read_pin,
+    read_series_names,
+    read_topics,
+    read_version,
+)
+from patchkit.until import judge_until
+from patchkit.upstream import Access, bring_version, kept_versions, listed_versions
 from patchkit.versions import order
+from patchkit.worktree import edit_folder, is_untouched, open_edits
 
 
-def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Status:
+def tell_status(root: Path, access: Access, *, today: date, topic: str | None = None) -> Status:
     """Return what the store holds, how far it is behind upstream, and what to do next.
 
     topic: tell of this one alone.
@@ -23,7 +38,11 @@ def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Stat
     carried = _carried(root)
     latest = latest_pin(root)
     newest = _newest_upstream(access)
-    cached = set(kept_versions(access.objects))
+    kept = kept_versions(access.objects)
+    cached = set(kept)
+    edits = [pin for pin in open_edits(root) if not is_untouched(edit_folder(root, pin))]
+    judged_at = kept[-1] if kept and any(each.until for each in topics.values()) else ""
+    verdicts = tuple(_judge(topics.values(), judged_at, access, today)) if judged_at else ()
     return Status(
         topic=topic or "",
         version=_version(root),
@@ -31,7 +50,11 @@ def tell_status(root: Path, access: Access, *, topic: str | None = None) -> Stat
         newest_upstream=newest,
         pins=tuple(_pin_status(root, pin, carried[pin], cached) for pin in carried),
         topics=tuple(_topic_status(each, carried) for each in topics.values() if topic in (None, each.name)),
-        next_step=_next_step(latest, newest),
+        next_step=_next_step(root, latest, newest, edits),
+        edits=tuple(edits),
+        todos=tuple(name for name, each in topics.items() if _has_todo(each)),
+        until=verdicts,
+        judged_at=judged_at,
     )
 
 
@@ -80,7 +103,24 @@ def _topic_status(topic: Topic, carried: dict[str, list[str]]) -> TopicStatus:
     return TopicStatus(topic, pins)
 
 
-def _next_step(latest: str, newest: str) -> str:
+def _judge(topics: Iterable[Topic], version: str, access: Access, today: date) -> Iterator[UntilVerdict]:
+    upstream = bring_version(version, access)
+    return judge_until(topics, version, today, lambda path: upstream.read([path])[path])
+
+
+def _has_todo(topic: Topic) -> bool:
+    return any(text.startswith("TODO") for text in (topic.title, topic.fault, topic.why))
+
+
+def _next_step(root: Path, latest: str, newest: str, edits: list[str]) -> str:
+    """Return what is to be done: what was begun first, then what is broken, then what is new."""
+    if (rebase := find_state(root)) is not None:
+        return f"patchkit rebase --status    (a rebase to {rebase.target} is under way)"
+    if edits:
+        return f"patchkit refresh {edits[0]}    (its edit holds work that the series has not)"
+    for pin in reversed(pin_names(root)):
+        if not (pin_folder(root, pin) / MANIFEST).is_file():
+            return f"patchkit verify {pin}    (its generated files are missing: does the series apply?)"
     if newest and order(newest) > order(latest):
         return f"patchkit rebase --onto {newest}"
     return "patchkit run"

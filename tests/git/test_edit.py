@@ -1,15 +1,19 @@
 """An edit goes out and comes back: nothing changes where nothing was done, else that alone which was done."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from patchkit.errors import ConfigError
-from patchkit.results import Refresh, TopicState
+from patchkit.model import Met
+from patchkit.render import render_text
+from patchkit.results import Refresh, Status, TopicState
 from patchkit.store import read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_folder
 from patchkit.verbs.edit import close_edit, edit_pin
 from patchkit.verbs.refresh import refresh_pin
+from patchkit.verbs.status import tell_status
 from patchkit.verbs.verify import verify_pins
 from tests.git import patchfolders as make
 from tests.git.patchfolders import COUNTED, GUARDED, LIMITS, V13, Field, git
@@ -209,7 +213,9 @@ def test_closed_edit_is_gone(field: Field) -> None:
 
 def test_canonical_writes_full_ids(field: Field) -> None:
     result = refresh_pin(field.base, PIN, field.access, canonical_text=True)
-    assert states(result)["limits"] is TopicState.REFRESHED
+    assert states(result) == {
+        "count": TopicState.REFRESHED, "guard": TopicState.REWORDED, "limits": TopicState.REWORDED,
+    }  # fmt: skip
     assert make.digest(LIMITS).encode() in files(field)["limits.patch"]
 
 
@@ -235,3 +241,23 @@ def test_mode_that_a_wheel_has_lost_is_kept(tmp_path: Path) -> None:
     text = files(made)["run.patch"]
     assert b" 100755\n" in text
     assert b"old mode" not in text
+
+
+def test_status_names_the_edit_that_holds_work(field: Field) -> None:
+    def told() -> Status:
+        return tell_status(field.base, field.access, today=date(2026, 11, 30))
+
+    folder = worktree(field)
+    assert (told().edits, told().next_step) == ((), "patchkit run")
+    assert set(told().todos) == {"count", "guard", "limits"}
+    amend(folder, "srt/limits.py", "B = 1", "B = 2")
+    assert told().edits == (PIN,)
+    assert told().next_step.startswith(f"patchkit refresh {PIN}")
+
+
+def test_status_judges_what_ends_a_topic(field: Field) -> None:
+    path = field.base / "patches/topics.toml"
+    path.write_text(path.read_text().replace("[guard]\n", '[guard]\nuntil = ">=0.5.15"\n'))
+    told = tell_status(field.base, field.access, today=date(2026, 11, 30))
+    assert [(verdict.topic, verdict.met) for verdict in told.until] == [("guard", Met.YES)]
+    assert "guard: until >=0.5.15: met at v0.5.15" in render_text(told)

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from patchkit.errors import ConfigError
-from patchkit.model import Topic
-from patchkit.until import Met, judge_until, read_until
+from patchkit.model import Met, Topic
+from patchkit.until import judge_until, read_until
 
 SOURCE = b"class Queue:\n    def push(self):\n        pass\n\n\ndef drain():\n    pass\n"
 TODAY = date(2026, 11, 30)
