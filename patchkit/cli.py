@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -56,10 +57,12 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
     root.obj = replace(current, **{parameter.name: value}) if said else current
 
 
-def _global_options() -> list[click.Option]:
-    shared: dict[str, Any] = {"expose_value": False, "callback": _keep, "is_eager": True}
+@cache
+def _global_options(*, hidden: bool = False) -> tuple[click.Option, ...]:
+    """Return the options that every command takes; made once, as there are some thirty commands."""
+    shared: dict[str, Any] = {"expose_value": False, "callback": _keep, "is_eager": True, "hidden": hidden}
     folder = click.Path(exists=True, file_okay=False, path_type=Path)
-    return [
+    return (
         click.Option(["--root"], type=folder, help="The folder with patches/ (default: the nearest above).", **shared),
         click.Option(["--json"], is_flag=True, help="One JSON document on stdout.", **shared),
         click.Option(["-q", "--quiet"], is_flag=True, help="No progress.", **shared),
@@ -67,7 +70,7 @@ def _global_options() -> list[click.Option]:
         click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), help="Colour (auto).", **shared),
         click.Option(["--offline"], is_flag=True, help="Never touch the network.", **shared),
         click.Option(["--deadline"], type=float, metavar="S", help="Seconds for one outside step (900).", **shared),
-    ]
+    )
 
 
 class Command(click.Command):
@@ -75,9 +78,7 @@ class Command(click.Command):
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        for option in _global_options():
-            option.hidden = True
-            self.params.append(option)
+        self.params.extend(_global_options(hidden=True))
         self.epilog = "Also takes the global options: --root, --json, -q, -v, --color, --offline, --deadline."
 
 
