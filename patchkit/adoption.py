@@ -77,12 +77,17 @@ def judge_set(
         upstream = _by_applying(parsed, claimed, access)
         if upstream is not None:
             belonging = judge_matches([match_release(upstream.version, {}, {})])
-    order = _ordered(parsed, patch_set, dockerfiles, upstream)
+    left = troubles.unapplied(patch_set, parsed, dockerfiles)
+    taken = [each for each in parsed if each not in left]
+    order = _ordered(taken if patch_set.listed else parsed, patch_set, dockerfiles, upstream)
+    is_taken = not patch_set.listed
+    if left and taken and is_taken and upstream is not None and not _fits(order.patches, upstream):
+        order, is_taken = _ordered(taken, patch_set, dockerfiles, upstream), False  # it may be why: it is left out
     topics = name_topics([each.file.name for each in order.patches])
     composed = _compose(order.patches, topics, upstream) if upstream else None
     found += troubles.belonging_troubles(patch_set, belonging, len(stated))
     found += troubles.label_troubles(patch_set, belonging, dockerfiles, documents or {}) if parsed else ()
-    found += troubles.order_troubles(order.patches, dockerfiles)
+    found += troubles.order_troubles(patch_set, left, dockerfiles, taken=is_taken)
     found += troubles.outside_troubles(order.patches)
     if composed is not None:
         subject = Subject(None, composed.files, composed.steps, composed.sites)

@@ -31,7 +31,6 @@ class Project:
     documents: dict[str, str] = field(default_factory=dict)
     version_file: str = ""
     tags: list[tuple[str, str]] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
 
 
 def read_project(paths: Sequence[Path]) -> Project:
@@ -101,7 +100,6 @@ def _git(repository: Path, *arguments: str) -> str:
 def _read_folder(project: Project, folder: Path) -> None:
     for where, below, names in os.walk(folder):
         here = Path(where)
-        project.links += [_relative(project, here / name) for name in below if (here / name).is_symlink()]
         below[:] = sorted(name for name in below if name not in _NOT_SEARCHED)
         for name in sorted(names):
             if name.endswith(PATCH_SUFFIXES) and (here / name).is_file():

@@ -34,8 +34,11 @@ def upstream_letter(letter: Letter, topic: str) -> Letter:
             is_ours = match[1].lower() in _OURS
         elif not line.startswith((" ", "\t")):
             is_ours = False
-        if not is_ours:
-            kept.append(_without_field_name(line))
+        if is_ours:
+            continue
+        kept.append(_without_field_name(line))
+        if line.startswith("Description:"):
+            kept.append("")  # its first line is a summary
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
     if text.partition("\n")[0].strip() == plain:
         text = text.partition("\n")[2].strip()
@@ -72,10 +75,11 @@ def write_proposal(
     lines += ["", "## Accuracy Tests", "", "No change to what is computed is meant. TODO: say so only if it holds.", ""]
     lines += ["## How it was tested", ""]
     for folder, files in smoke.items():
-        lines.append(
-            f"- `{folder}`: {', '.join(f'`{file}`' for file in files)} fail without the change and pass with it"
-        )
-    if not smoke:
+        names = ", ".join(f"`{file}`" for file in files)
+        lines.append(f"- `{folder}`: {names} must fail without the change and pass with it")
+    if smoke:
+        lines += ["", "TODO: run them again on this branch (`patchkit smoke --control` runs them on the pin)."]
+    else:
         lines.append("TODO: no smoke test is named for this topic.")
     lines += ["", "## Base and related work", "", f"Based on {base}."]
     since = f"Present since {topic.since}." if topic.since else ""

@@ -1,6 +1,7 @@
 """In which order the patches of a set apply, and what says so."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +12,7 @@ from patchkit.adopt.nouns import Parsed
 from patchkit.belonging import same_id
 
 _NUMBER = re.compile(r"(\d{1,4})[-_.]")
-_MAX_TRIED = 40  # orders; a set that no index line and no number orders is small
+_MAX_TRIED = 6  # patches; a set that no index line and no number orders is small
 
 
 class OrderReason(StrEnum):
@@ -84,17 +85,20 @@ def _by_dockerfile(patches: Sequence[Parsed], dockerfiles: Sequence[Dockerfile])
 
 def _by_blobs(patches: Sequence[Parsed]) -> tuple[Parsed, ...] | None:
     """Put each patch after the one that leaves the blob it expects; None where no id says so, or they contradict."""
-    before: dict[int, set[int]] = {at: set() for at in range(len(patches))}
-    for later, parsed in enumerate(patches):
+    leaves: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for number, parsed in enumerate(patches):
         for section in parsed.patch.files:
-            for former, other in enumerate(patches):
-                if former != later and any(
-                    each.new_path == section.old_path
-                    and each.postimage_id.strip("0")
-                    and same_id(each.postimage_id, section.preimage_id)
-                    for each in other.patch.files
-                ):
-                    before[later].add(former)
+            if section.postimage_id.strip("0"):
+                leaves[section.new_path].append((number, section.postimage_id))
+    before: dict[int, set[int]] = {
+        later: {
+            former
+            for section in parsed.patch.files
+            for former, left in leaves[section.old_path]
+            if former != later and same_id(left, section.preimage_id)
+        }
+        for later, parsed in enumerate(patches)
+    }
     if not any(before.values()):
         return None
     ordered: list[int] = []
@@ -108,14 +112,12 @@ def _by_blobs(patches: Sequence[Parsed]) -> tuple[Parsed, ...] | None:
 
 def _by_trying(patches: Sequence[Parsed], fits: Callable[[Sequence[Parsed]], bool]) -> tuple[Parsed, ...] | None:
     """Build an order one patch at a time: the first that fits behind those that are placed."""
+    if len(patches) > _MAX_TRIED:
+        return None
     placed: list[Parsed] = []
     left = list(patches)
-    tries = 0
     while left:
         for parsed in left:
-            tries += 1
-            if tries > _MAX_TRIED * len(patches):
-                return None
             if fits([*placed, parsed]):
                 placed.append(parsed)
                 left.remove(parsed)

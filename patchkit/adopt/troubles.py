@@ -97,24 +97,47 @@ def belonging_troubles(patch_set: PatchSet, belonging: Belonging, stated: int) -
     )
 
 
-def order_troubles(parsed: Iterable[Parsed], dockerfiles: Sequence[Dockerfile]) -> Iterator[Trouble]:
-    """Yield each patch that no Dockerfile applies, where some Dockerfile applies patches at all."""
-    applying = [dockerfile for dockerfile in dockerfiles if dockerfile.applies]
-    if not applying:
-        return
-    for each in parsed:
-        if not any(dockerfile.applied_at(each.file) for dockerfile in applying):
-            names = ", ".join(dockerfile.shown for dockerfile in applying)
-            patterns = ", ".join(
-                dict.fromkeys(p for dockerfile in applying for a in dockerfile.applies for p in a.patterns)
-            )
-            yield Trouble(
-                TroubleKind.NEVER_APPLIED,
-                each.file.shown,
-                "no Dockerfile applies this patch",
-                found=f"{names} applies {patterns}",
-                hint="it is in the series now; drop it if it was left out on purpose",
-            )
+def unapplied(patch_set: PatchSet, parsed: Sequence[Parsed], dockerfiles: Sequence[Dockerfile]) -> list[Parsed]:
+    """Return the patches that nothing applies, where something says which of the set are applied.
+
+    A `series` file says so, and a Dockerfile that applies any file of the set, be it one for another project. A
+    Dockerfile that applies none of them may leave it to a script, so it says nothing.
+    """
+    if patch_set.listed:
+        return [each for each in parsed if each.file.name not in patch_set.listed]
+    applying = _applying(patch_set, dockerfiles)
+    return [each for each in parsed if applying and not any(d.applied_at(each.file) for d in applying)]
+
+
+def _applying(patch_set: PatchSet, dockerfiles: Sequence[Dockerfile]) -> list[Dockerfile]:
+    return [each for each in dockerfiles if any(each.applied_at(file) for file in patch_set.files)]
+
+
+def order_troubles(
+    patch_set: PatchSet, left: Sequence[Parsed], dockerfiles: Sequence[Dockerfile], *, taken: bool
+) -> Iterator[Trouble]:
+    """Yield each patch that nothing applies, and each line of a series that has no file.
+
+    taken: whether those patches are in the new series all the same.
+    """
+    applying = _applying(patch_set, dockerfiles)
+    patterns = dict.fromkeys(pattern for each in applying for apply in each.applies for pattern in apply.patterns)
+    found = f"{', '.join(each.shown for each in applying)} applies {', '.join(patterns)}"
+    for each in left:
+        yield Trouble(
+            TroubleKind.NEVER_APPLIED,
+            each.file.shown,
+            "the series file does not list this patch" if patch_set.listed else "no Dockerfile applies this patch",
+            found=f"listed: {', '.join(patch_set.listed)}" if patch_set.listed else found,
+            hint="it is in the series now: patchkit topic drop, if it was left out on purpose"
+            if taken
+            else "it was left out of the series here too",
+        )
+    there = {file.name for file in patch_set.files}
+    for name in patch_set.listed:
+        if name.rsplit("/", 1)[-1] not in there:
+            where = patch_set.files[0].folder
+            yield Trouble(TroubleKind.UNREADABLE, f"{where}/series", f"{name} is listed and has no file")
 
 
 def dockerfile_troubles(dockerfiles: Iterable[Dockerfile]) -> Iterator[Trouble]:

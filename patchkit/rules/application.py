@@ -52,7 +52,7 @@ def _at_hunk(rule: str, step: Step, hunk: Hunk, placement: Placement, severity: 
         case Place.OFFSET | Place.EXACT:
             message = f"{hunk.name} lands {placement.offset or 0:+d} lines from where it says"
             found = f"stated for line {hunk.old_start}"
-            hint = "patchkit refresh"
+            hint = "patchkit refresh --canonical"
     at = (placement.at or 0) + 1 if placement.at is not None else hunk.old_start
     return Finding(
         rule, severity, message, topic=step.topic, path=hunk.path, line=at, patch_file=step.patch_file,
@@ -88,7 +88,7 @@ def _postimage(step: Step) -> Iterator[Finding]:
     if not actual.startswith(stated):
         yield _at_section(
             "PK304", step, "the result is not the one that the index line promises",
-            found=f"blob {actual[:10]}; the index line says {stated[:10]}", hint="patchkit refresh",
+            found=f"blob {actual[:10]}; the index line says {stated[:10]}", hint="patchkit refresh --canonical",
         )  # fmt: skip
 
 

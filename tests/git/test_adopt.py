@@ -124,6 +124,34 @@ def second_set(folder: Path) -> Field:
     return made
 
 
+def label_of_image(folder: Path) -> Field:
+    """`latest` alone, and a Dockerfile that puts it on another release than it is written for."""
+    made = make.field(folder)
+    made.write("docker/patch/latest/sglang.patch", made.diff(V14, {**V14, "srt/limits.py": "B = 1\n"}))
+    made.write("docker/Dockerfile", make.DOCKERFILE)
+    return made
+
+
+def label_of_readme(folder: Path) -> Field:
+    made = make.sound(folder)
+    made.write("docker/README.md", "| folder | sglang |\n|---|---|\n| v0.5.15 | v0.5.13 |\n")
+    return made
+
+
+def not_in_series(folder: Path) -> Field:
+    made = never_applied(folder)
+    made.write("docker/Dockerfile", "FROM x\n")
+    made.write("docker/patch/v0.5.15/series", "# order\nsglang.patch -p1\n")
+    return made
+
+
+def applied_by_a_script(folder: Path) -> Field:
+    """The Dockerfile applies a patch of another folder; nobody says that ours are not applied."""
+    made = make.sound(folder)
+    made.write("docker/Dockerfile", "FROM x\nCOPY other/megatron.patch /\nRUN git apply megatron.patch\n")
+    return made
+
+
 def tolerant(folder: Path) -> Field:
     made = make.sound(folder)
     text = (made.base / "docker/Dockerfile").read_text()
@@ -189,6 +217,9 @@ def rewritten(folder: Path) -> Field:
     [
         pytest.param(wrong_label, TroubleKind.WRONG_LABEL, "docker/patch/v0.5.13", id="folder of another version"),
         pytest.param(never_applied, TroubleKind.NEVER_APPLIED, "docker/patch/v0.5.15/sglang-guard.patch", id="loop"),
+        pytest.param(not_in_series, TroubleKind.NEVER_APPLIED, "docker/patch/v0.5.15/sglang-guard.patch", id="series"),
+        pytest.param(label_of_image, TroubleKind.WRONG_LABEL, "docker/Dockerfile:2", id="image of another version"),
+        pytest.param(label_of_readme, TroubleKind.WRONG_LABEL, "docker/README.md:3", id="readme of another version"),
         pytest.param(foreign, TroubleKind.FOREIGN, "docker/patch/v0.5.15/megatron.patch", id="megatron"),
         pytest.param(outside, TroubleKind.OUTSIDE, "docker/patch/v0.5.15/sglang.patch", id="sgl-kernel"),
         pytest.param(defined_twice, TroubleKind.TWICE, "docker/patch/v0.5.15/sglang.patch:9", id="defined twice"),
@@ -210,6 +241,21 @@ def test_trouble_is_found_and_no_other(tmp_path: Path, build: Build, kind: Troub
     consequence = {TroubleKind.MIXED} if build is already_upstream else set()
     assert kinds(result) - consequence == {kind}
     assert where in {trouble.where.partition(" ")[0] for trouble in result.troubles if trouble.kind is kind}
+
+
+def test_patch_that_a_script_may_apply_is_no_trouble(tmp_path: Path) -> None:
+    assert adopt(applied_by_a_script(tmp_path), dry_run=True).troubles == ()
+
+
+def test_patch_that_nothing_applies_and_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
+    made = make.sound(tmp_path)
+    made.write("docker/patch/v0.5.15/sglang-old.patch", made.diff({"srt/limits.py": "A\n"}, {"srt/limits.py": "B\n"}))
+    result = adopt(made)
+    assert [topic.topic for topic in result.sets[1].topics] == ["downstream"]
+    assert result.sets[1].composes
+    assert [trouble.where for trouble in result.troubles if trouble.kind is TroubleKind.NEVER_APPLIED] == [
+        "docker/patch/v0.5.15/sglang-old.patch"
+    ]
 
 
 # -- layouts ----------------------------------------------------------------------------------------------
