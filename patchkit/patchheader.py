@@ -338,7 +338,12 @@ def _strip_of(names: bytes) -> int:
 
 
 def _default_name(names: bytes, strip: int) -> bytes | None:
-    """Return the name that both halves of the `diff --git` line agree on."""
+    """Return the name that both halves of the `diff --git` line agree on.
+
+    A carriage return counts as part of the name, as for git; a section that has its name elsewhere survives that.
+    """
+    if names.endswith(b"\r\n"):
+        return None
     for left, right in _splits(names):
         name = _strip_components(left, strip)
         if name and name == _strip_components(right, strip):

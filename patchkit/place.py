@@ -273,6 +273,10 @@ def _apply_binary(section: FilePatch, before: bytes | None) -> FileResult:
 
 def describe_miss(hunk: Hunk, lines: Sequence[bytes]) -> str:
     """Return why a hunk has no place, in the user's words: the first line that differs where it should stand."""
+    if hunk.preimage and not hunk.preimage[-1].endswith(b"\n"):
+        at = _first_stand(lines, (*hunk.preimage[:-1], hunk.preimage[-1] + b"\n"))
+        if at is not None:
+            return f"the patch expects no final line feed after line {at + hunk.old_count}; git would join lines"
     for alike, what in ((bytes, ""), (_without_cr, "line endings"), (_without_space, "white space")):
         wanted = tuple(alike(text) for text in hunk.preimage)
         at = _first_stand([alike(text) for text in lines], wanted)

@@ -23,6 +23,7 @@ STRICTER = {
     "above the hunk before it": "hunks out of order",
     "applied in part": "a look-alike of what the patch leaves behind: git would apply the rest",
     "nothing tells which": "could be applied and taken out: git would apply it twice",
+    "no final line feed": "git takes a line for the file's last one, and joins it with the next",
     "its index line promises": "the result is not the one that the patch itself names",
 }
 

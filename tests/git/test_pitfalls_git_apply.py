@@ -229,6 +229,16 @@ def test_only_line_endings_or_white_space_differ_is_said(tree: Path) -> None:
     assert "only the white space of lines 4 to 8 differ" in refused(tree, GOOD).found
 
 
+def test_a_last_line_without_line_feed_must_be_the_last_where_git_joins_two(tree: Path) -> None:
+    raw = HEAD + b"@@ -1,2 +1,3 @@\n+new\n one\n two\n\\ No newline at end of file\n"
+    (tree / "f").write_bytes(b"one\ntwo\nthree\n")
+    gits = tree.parent / "gits"
+    shutil.copytree(tree, gits)
+    assert referee(gits, raw) == 0
+    assert (gits / "f").read_bytes() == b"new\none\ntwothree\n"
+    assert "no final line feed after line 2" in refused(tree, raw).found
+
+
 # -- reverse ----------------------------------------------------------------------------------------------------
 
 

@@ -107,6 +107,9 @@ def test_name_and_kind(raw: bytes, path: str, kind: ChangeKind) -> None:
         pytest.param(GOOD.replace(b"100644", b"999999"), "PK110", "x.patch:2", id="no such mode"),
         pytest.param(GOOD + b"<<<<<<< HEAD\n", "PK115", "x.patch:10", id="conflict marker between sections"),
         pytest.param(HEAD[:-16] + b"Binary files a/f and b/f differ\n", "PK117", "x.patch:3", id="binary without data"),
+        pytest.param(
+            b"diff --git a/f b/f\r\nold mode 100644\r\nnew mode 100755\r\n", "PK110", "x.patch:1", id="CRLF mode"
+        ),
         pytest.param(GOOD.replace(b"+++ b/f\n", b""), "PK110", "x.patch:4", id="only the old name"),
         pytest.param(GOOD.replace(b"--- a/f\n", b""), "PK110", "x.patch:4", id="only the new name"),
         pytest.param(b"diff --git a/f b/f\nrename from f\n", "PK110", "x.patch:1", id="rename without target"),
