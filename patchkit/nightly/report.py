@@ -4,9 +4,9 @@ import xml.etree.ElementTree as ET
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from patchkit.errors import CommandError
+from patchkit.errors import CommandError, ConflictError, VerifyError
 from patchkit.nightly.machine import REPORT
-from patchkit.nightly.state import Night, StepName
+from patchkit.nightly.state import Failure, Night, StepName
 from patchkit.process import run
 from patchkit.render import render_json
 from patchkit.render.nightly import headline, markdown, title
@@ -48,8 +48,14 @@ def result_of(night: Night, folder: Path) -> Nightly:
         failure=failure,
         folder=str(folder),
         notes=night.notes,
-        next_step=merge if night.published else "patchkit nightly --resume",
+        next_step=merge if night.published else _after_failure(night.failure),
     )
+
+
+def _after_failure(failure: Failure | None) -> str:
+    """Return what helps: a conflict or a rule that fails will fail again until a person has changed something."""
+    by_hand = (ConflictError.exit_code, VerifyError.exit_code)
+    return failure.hint if failure and failure.exit_code in by_hand and failure.hint else "patchkit nightly --resume"
 
 
 def write_report(result: Nightly, folder: Path) -> None:

@@ -49,7 +49,8 @@ def markdown(result: Nightly, blocks: dict[str, str]) -> str:
     if result.failure:
         lines += ["", "```", *(f"{name}: {value}" for name, value in result.failure.items() if value), "```"]
     for name, block in blocks.items():
-        lines += ["", f"## {name.capitalize()}", "", block.strip()]
+        head = [] if block.startswith("#") else [f"## {name.capitalize()}", ""]
+        lines += ["", *head, block.strip()]
     lines += ["", f"Next: `{result.next_step}`"] if result.next_step else []
     return "\n".join(lines) + "\n"
 

@@ -2,10 +2,12 @@
 
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from patchkit.bake import BAKE, shipped_bake_text
 from patchkit.errors import ConfigError, PatchkitError
 from patchkit.nightly.head import Head
 from patchkit.nightly.machine import REPORT, Machine, Resolved, Steps, Told, begin_folder, find_night
@@ -13,12 +15,15 @@ from patchkit.nightly.plan import NEWEST, Nothing, choose_target, plan_work
 from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, write_report
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
 from patchkit.render import render_json, render_text
+from patchkit.render.rebase import markdown
 from patchkit.repository import Repository, find_repository, hold_lock, published_tags
 from patchkit.results import Nightly
-from patchkit.store import pin_names, read_series_names, read_topics
+from patchkit.store import PATCHES, pin_names, read_series_names, read_topics, replace_file
 from patchkit.upstream import Access, listed_versions
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.bump import bump_version
+from patchkit.verbs.rebase import Wish as Rebase
+from patchkit.verbs.rebase import begin_rebase
 from patchkit.verbs.smoke import run_smoke
 from patchkit.verbs.verify import verify_pins
 from patchkit.versions import bare, plan_bump
@@ -184,11 +189,20 @@ class RealSteps:
         return f"v{listed_versions(self.access)[0]}"
 
     def rebase(self, root: Path, night: Night) -> Told:
-        """Carry the series from one pin to the other."""
-        raise ConfigError(
-            f"upstream has {night.pin_to}, and nightly cannot carry a series to it yet",
-            hint=f"patchkit rebase --onto {night.pin_to}",
-        )
+        """Carry the series from one pin to the other; the bake file then names both."""
+        result = begin_rebase(root, self.access, Rebase(night.pin_to, night.pin_from))
+        counts = Counter(hunk.action for topic in result.topics for hunk in topic.hunks)
+        files = {"rebase.md": markdown(result).encode()}
+        open_points = root / PATCHES / ".rebase" / "CONFLICTS.md"
+        if open_points.is_file():
+            files["CONFLICTS.md"] = open_points.read_bytes()
+        if not result.exit_code and (bake := shipped_bake_text(root)) is not None:
+            replace_file(root / BAKE, bake.encode())
+        note = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no hunk"
+        if result.exit_code:
+            note = f"a person must settle {result.topics[-1].topic}: {note}"
+        hint = f"patchkit rebase --onto {night.pin_to}, settle, commit, then patchkit nightly"
+        return Told(note, result.exit_code, hint, render_json(result), files)
 
     def verify(self, root: Path, night: Night) -> Told:
         """Prove the series of the pin."""
