@@ -1,0 +1,326 @@
+"""Mutation table: python -m tests.mutants [PIN] [--python RUNTIME] [--topic T].
+
+Deletes or negates each statement that a topic adds, and takes back each line that it changes, one at a time. A mutant
+is killed by verify (rules PK4xx to PK7xx; ids and texts do not count) or, with --python, by a smoke test of the
+topics. RUNTIME is a Python with torch, transformers and pytest, and without sglang.
+"""
+
+import argparse
+import ast
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from patchkit.guards import Guard
+from patchkit.lint import lint
+from patchkit.model import Finding, Hunk, LineKind, Severity
+from patchkit.nameindex import NameIndex
+from patchkit.patchtext import read_patch
+from patchkit.rules import contract, elsewhere, guards, python, single
+from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
+from patchkit.rules.subject import Origin, PatchedFile, Source, Subject
+from patchkit.rules.symbols import Symbols
+from patchkit.store import latest_pin, pin_folder, read_pin, read_series_names
+from patchkit.storefacts import read_all_guards
+from patchkit.upstream import Access, Upstream, bring_pin, cache_folder
+
+ROOT = Path(__file__).parent.parent
+DEADLINE_S = 180.0
+ENOUGH = 0.95
+
+# What no run can tell apart, and why that is right. Key: path's last name, first line, operator.
+JUSTIFIED: dict[tuple[str, str, str], str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One changed file. line: of the patched file. shown: the first line of what was changed."""
+
+    topic: str
+    path: str
+    line: int
+    operator: str
+    shown: str
+    text: bytes
+    origins: tuple[Origin | None, ...]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What JUSTIFIED names it by."""
+        return (self.path.rpartition("/")[2], self.shown, self.operator)
+
+
+# -- making -----------------------------------------------------------------------------------------------
+
+
+def mutants_of(file: PatchedFile) -> Iterator[Mutant]:
+    """Yield each mutant of one patched file, in the order of its lines."""
+    assert file.after is not None
+    covered: set[int] = set()
+    found: list[Mutant] = []
+    for statement in _statements(file.after.tree):
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        if file.origin_at(first) and file.is_added(first, last):
+            covered.update(range(first, last + 1))
+            found += _of_statement(file, statement)
+        elif isinstance(statement, ast.If | ast.While) and file.has_added(
+            statement.test.lineno, statement.test.end_lineno or statement.test.lineno
+        ):
+            found.append(_negated(file, statement, statement.test))
+    found += _taken_back(file, covered)
+    yield from sorted(found, key=lambda mutant: mutant.line)
+
+
+def _statements(tree: ast.Module | None) -> Iterator[ast.stmt]:
+    return (node for node in (ast.walk(tree) if tree else ()) if isinstance(node, ast.stmt))
+
+
+def _of_statement(file: PatchedFile, statement: ast.stmt) -> Iterator[Mutant]:
+    assert file.after is not None
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    line = file.after.lines[statement.lineno - 1]
+    if isinstance(statement, ast.Pass) or is_text:
+        return
+    if not line.lstrip().startswith(b"elif"):
+        indent = line[: len(line) - len(line.lstrip())]
+        lines = [*file.after.lines]
+        blank = (statement.end_lineno or statement.lineno) - statement.lineno
+        lines[statement.lineno - 1 : statement.end_lineno] = [indent + b"pass", *[b""] * blank]
+        yield _mutant(file, statement.lineno, "delete", lines, file.origins)
+    if isinstance(statement, ast.If | ast.While):
+        yield _negated(file, statement, statement.test)
+    if isinstance(statement, ast.Return) and isinstance(statement.value, ast.BoolOp | ast.Compare | ast.UnaryOp):
+        yield _negated(file, statement, statement.value)
+
+
+def _negated(file: PatchedFile, statement: ast.stmt, test: ast.expr) -> Mutant:
+    assert file.after is not None
+    assert test.end_lineno is not None
+    assert test.end_col_offset is not None
+    lines = [*file.after.lines]
+    end = lines[test.end_lineno - 1]
+    lines[test.end_lineno - 1] = end[: test.end_col_offset] + b")" + end[test.end_col_offset :]
+    start = lines[test.lineno - 1]
+    lines[test.lineno - 1] = start[: test.col_offset] + b"not (" + start[test.col_offset :]
+    return _mutant(file, statement.lineno, "negate", lines, file.origins)
+
+
+def _taken_back(file: PatchedFile, covered: set[int]) -> Iterator[Mutant]:
+    """Yield a mutant for each run of changed lines that is no whole statement: upstream's lines instead."""
+    assert file.after is not None
+    groups: dict[tuple[int, int], list[int]] = {}
+    for at, origin in enumerate(file.origins, start=1):
+        if origin is not None:
+            groups.setdefault((id(origin.hunk), _group(origin)), []).append(at)
+    for lines in groups.values():
+        origin = file.origins[lines[0] - 1]
+        assert origin is not None
+        code = [at for at in lines if _is_code(file.after.lines[at - 1])]
+        is_whole = lines == list(range(lines[0], lines[-1] + 1))
+        if not code or set(code) <= covered or not is_whole:
+            continue
+        removed = _removed(origin.hunk, _group(origin))
+        text = [*file.after.lines]
+        text[lines[0] - 1 : lines[-1]] = removed
+        origins = list(file.origins)
+        origins[lines[0] - 1 : lines[-1]] = [None] * len(removed)
+        mutant = _mutant(file, code[0], "take back", text, tuple(origins))
+        if Source(file.path, mutant.text).tree is not None:
+            yield mutant
+
+
+def _group(origin: Origin) -> int:
+    """Return which run of changed lines of its hunk a line is in."""
+    at = origin.patch_line - origin.hunk.patch_line - 1
+    while at > 0 and origin.hunk.lines[at - 1].kind is not LineKind.CONTEXT:
+        at -= 1
+    return at
+
+
+def _removed(hunk: Hunk, group: int) -> list[bytes]:
+    found = []
+    for line in hunk.lines[group:]:
+        if line.kind is LineKind.CONTEXT:
+            break
+        if line.kind is LineKind.REMOVED:
+            found.append(line.text.rstrip(b"\n"))
+    return found
+
+
+def _is_code(line: bytes) -> bool:
+    return bool(line.strip()) and not line.strip().startswith(b"#")
+
+
+def _mutant(
+    file: PatchedFile, line: int, operator: str, lines: Sequence[bytes], origins: tuple[Origin | None, ...]
+) -> Mutant:
+    assert file.after is not None
+    origin = next(origin for origin in file.origins[line - 1 :] if origin is not None)
+    shown = file.after.lines[line - 1].decode("utf-8", "replace").strip()
+    return Mutant(origin.topic, file.path, line, operator, shown, b"\n".join(lines) + b"\n", origins)
+
+
+# -- judging ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What mutants are judged on: the series as it is shipped, its guards, and its upstream."""
+
+    subject: Subject
+    guards: tuple[Guard, ...]
+    upstream: Upstream
+
+    def verdict(self, mutant: Mutant) -> str:
+        """Return the rules of verify that kill the mutant; empty for none."""
+        file = self.subject.files[mutant.path]
+        changed = replace(file, after=Source(mutant.path, mutant.text), origins=mutant.origins)
+        before = {mutant.path: file.before.text} if file.before else {}
+        diagnostics = lint(before, {mutant.path: mutant.text}, python="3.12")
+        subject = replace(
+            self.subject, files={**self.subject.files, mutant.path: changed}, lint=diagnostics, steps=(), sites=()
+        )
+        errors = [finding for finding in self._findings(subject) if finding.severity is Severity.ERROR]
+        names = [f"{each.rule} {_guard_of(each)}".strip() for each in errors]
+        return ", ".join(dict.fromkeys(names))
+
+    def _findings(self, subject: Subject) -> Iterator[Finding]:
+        paths = guards.guarded_paths(self.guards) - set(subject.files)
+        yield from guards.find(subject, self.guards, self.upstream.read(paths))
+        yield from python.find(subject)
+        yield from single.find(subject)
+        symbols = Symbols.of(subject)
+        yield from contract.find(subject, symbols)
+        yield from elsewhere.find(subject, symbols)
+
+
+def _guard_of(finding: Finding) -> str:
+    return finding.message.split(" ")[1] if finding.rule.startswith("PK7") else ""
+
+
+def bench_of(root: Path, name: str, access: Access) -> Bench:
+    """Return the bench of a pin. Its series must be without findings of its own."""
+    pin = read_pin(root, name)
+    upstream = bring_pin(pin, access)
+    folder = pin_folder(root, name)
+    patches = [
+        NamedPatch(file.removesuffix(".patch"), file, read_patch((folder / file).read_bytes(), name=file))
+        for file in read_series_names(root, name)
+    ]
+    whole: Composed = compose(patches, upstream.read(touched_paths(patches)))
+    index = NameIndex.of(upstream, access)
+    subject = Subject(pin, whole.files, whole.steps, whole.sites, index=index)
+    return Bench(subject, tuple(guard for guard in read_all_guards(root) if guard.is_for(pin.version)), upstream)
+
+
+class Smoke:
+    """The smoke tests on a tree that holds one mutant at a time."""
+
+    def __init__(self, python: Path, root: Path, bench: Bench, scratch: Path) -> None:
+        self.bench = bench
+        self.tree = scratch / "tree"
+        self.smoke = scratch / "smoke"
+        bench.upstream.write_to(self.tree)
+        shutil.copytree(root / "patches" / "smoke", self.smoke)
+        for path, file in bench.subject.files.items():
+            self._write(path, file.after.text if file.after else None)
+        runner = Path(__file__).with_name("mutant_runner.py")
+        pin = bench.subject.pin
+        assert pin is not None
+        self.child = subprocess.Popen(
+            [str(python), "-W", "ignore", str(runner), str(self.tree), str(self.smoke)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(scratch), "PATCHKIT_PIN": pin.version, "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+
+    def __enter__(self) -> "Smoke":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.child.kill()
+        self.child.wait()
+
+    def baseline(self) -> str:
+        """Return the first test that fails without any mutant; empty when all pass."""
+        return self._ask(sorted(path.name for path in self.smoke.iterdir() if list(path.glob("test_*.py"))))
+
+    def verdict(self, mutant: Mutant) -> str:
+        """Return the smoke test that kills the mutant; empty for none."""
+        shipped = self.bench.subject.files[mutant.path].after
+        assert shipped is not None
+        folders = sorted(path.name for path in self.smoke.iterdir() if list(path.glob("test_*.py")))
+        folders.sort(key=lambda name: name != mutant.topic)
+        self._write(mutant.path, mutant.text)
+        try:
+            return self._ask(folders)
+        finally:
+            self._write(mutant.path, shipped.text)
+
+    def _write(self, path: str, text: bytes | None) -> None:
+        if text is None:
+            (self.tree / path).unlink()
+        else:
+            (self.tree / path).write_bytes(text)
+
+    def _ask(self, folders: Sequence[str]) -> str:
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.child.stdin.write(json.dumps({"folders": folders, "deadline_s": DEADLINE_S}) + "\n")
+        self.child.stdin.flush()
+        answer = json.loads(self.child.stdout.readline())
+        if answer["status"] == 0:
+            return ""
+        return str(answer["failed"]) or (
+            "past its deadline" if answer["status"] == -1 else f"status {answer['status']}"
+        )
+
+
+# -- telling ----------------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Print the table and return 1 when too many survive."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("pin", nargs="?", default=latest_pin(ROOT))
+    parser.add_argument("--python", type=Path, help="run the smoke tests with it; without, verify alone judges")
+    parser.add_argument("--topic", help="only this topic's mutants")
+    options = parser.parse_args()
+    bench = bench_of(ROOT, options.pin, Access(cache_folder()))
+    every = [mutant for file in bench.subject.python_files() for mutant in mutants_of(file)]
+    chosen = [mutant for mutant in every if options.topic in (None, mutant.topic)]
+    verdicts = [bench.verdict(mutant) for mutant in chosen]
+    print(f"{options.pin}: {len(chosen)} mutants, {sum(map(bool, verdicts))} killed by verify", file=sys.stderr)
+    if options.python:
+        with tempfile.TemporaryDirectory() as scratch, Smoke(options.python, ROOT, bench, Path(scratch)) as smoke:
+            if failed := smoke.baseline():
+                print(f"the smoke tests fail without a mutant: {failed}", file=sys.stderr)
+                return 2
+            for at, mutant in enumerate(chosen):
+                if not verdicts[at]:
+                    verdicts[at] = smoke.verdict(mutant)
+                    print(f"{mutant.path}:{mutant.line} {mutant.operator}: {verdicts[at]}", file=sys.stderr)
+    return tell(options.pin, chosen, verdicts)
+
+
+def tell(pin: str, mutants: Sequence[Mutant], verdicts: Sequence[str]) -> int:
+    """Print the table in Markdown; survivors that are not justified count against it."""
+    print(f"# Mutants of {pin}\n\n| topic | place | operator | statement | killed by |\n|---|---|---|---|---|")
+    for mutant, verdict in zip(mutants, verdicts, strict=True):
+        place = f"{mutant.path.removeprefix('python/sglang/srt/')}:{mutant.line}"
+        shown = mutant.shown.replace("|", "\\|")
+        fate = verdict or f"**survives**: {JUSTIFIED.get(mutant.key, 'not justified')}"
+        print(f"| {mutant.topic} | {place} | {mutant.operator} | `{shown}` | {fate} |")
+    killed = sum(map(bool, verdicts))
+    open_ones = [m for m, v in zip(mutants, verdicts, strict=True) if not v and m.key not in JUSTIFIED]
+    share = killed / len(mutants) if mutants else 1.0
+    print(f"\n{killed} of {len(mutants)} killed ({share:.1%}); {len(open_ones)} survive without a justification.")
+    return 0 if share >= ENOUGH and not open_ones else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
