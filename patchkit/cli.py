@@ -264,10 +264,18 @@ def status(topic: str | None, markdown: bool) -> None:
 @click.option("--all", "every", is_flag=True, help="Verify every pin of the store.")
 @click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Verify this file instead.")
 @click.option("--upstream", metavar="VERSION|DIR", help="The upstream that --patch is written for.")
+@click.option("--checkout", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Prove this tree too.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Of stdout.")
 @click.option("--write", "files", metavar="FORMAT=FILE", multiple=True, help="Write the result to FILE too.")
 def verify(
-    *, pins: tuple[str, ...], every: bool, patch: Path | None, upstream: str | None, form: str, files: tuple[str, ...]
+    *,
+    pins: tuple[str, ...],
+    every: bool,
+    patch: Path | None,
+    upstream: str | None,
+    checkout: Path | None,
+    form: str,
+    files: tuple[str, ...],
 ) -> None:
     """Prove that each series is right, not only that it applies. Changes nothing.
 
@@ -275,17 +283,22 @@ def verify(
     patchkit verify                    the newest pin
     patchkit verify --all              every pin
     patchkit verify --patch fix.patch --upstream 0.5.16
+    patchkit verify v0.5.16 --checkout /src/sglang
     patchkit verify --format github --write sarif=verify.sarif
     """
     from patchkit.render import render_as
     from patchkit.store import pin_names
-    from patchkit.verbs.verify import verify_patch, verify_pins
+    from patchkit.verbs.verify import verify_checkout, verify_patch, verify_pins
 
+    if checkout is not None and (every or patch or len(pins) > 1):
+        raise click.UsageError("--checkout is for one pin")
     if patch is not None and (upstream is None or pins or every):
         raise click.UsageError("--patch needs --upstream, and stands alone")
     outputs = [_output(each) for each in files]
     if patch is not None and upstream is not None:
         result = verify_patch(patch, upstream, access())
+    elif checkout is not None:
+        result = verify_checkout(root(), pins[0] if pins else None, checkout, access())
     else:
         result = verify_pins(root(), pin_names(root()) if every else pins, access())
     for name, path in outputs:

@@ -1,12 +1,13 @@
 """PK2xx: the patch is written for this upstream: its preimage ids are the pin's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.model import ChangeKind, Finding, Severity
 from patchkit.patchtext import blob_id
 from patchkit.rules.subject import Step, Subject
 
 _ABSENT = "the file does not exist"
+_SOME = 5
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -45,3 +46,33 @@ def _finding(rule: str, subject: Subject, step: Step, message: str) -> Finding:
         found=f"{pin} has {present}; the index line says {stated}",
         hint=f"patchkit identify {step.patch_file}",
     )
+
+
+def find_in_checkout(subject: Subject, present: Mapping[str, bytes | None]) -> Iterator[Finding]:
+    """Yield each touched file of a checkout that is not what the series gives. present: their content there."""
+    pin = subject.pin.name if subject.pin else "PIN"
+    for path, file in subject.files.items():
+        wanted = file.after.text if file.after else None
+        before = file.before.text if file.before else None
+        if present[path] == wanted:
+            continue
+        found = "it is the pin's: the series is not applied to it" if present[path] == before else "it is neither's"
+        ids = f"{_shown(present[path])}; the series gives {_shown(wanted)}"
+        yield Finding(
+            "PK205", Severity.ERROR, "a file of the checkout is not what the series gives", path=path,
+            found=f"{found}, {ids}", hint=f"patchkit apply CHECKOUT --pin {pin}",
+        )  # fmt: skip
+
+
+def find_beside(differing: Sequence[str], pin: str) -> Iterator[Finding]:
+    """Yield the files of a checkout that the series does not touch and that are not the pin's: one finding for all."""
+    if differing:
+        some = ", ".join(differing[:_SOME]) + (f" and {len(differing) - _SOME} more" if len(differing) > _SOME else "")
+        yield Finding(
+            "PK206", Severity.ERROR, f"{len(differing)} files of the checkout beside the series are not the pin's",
+            path=differing[0], found=some, hint=f"patchkit identify CHECKOUT; the series is proven on {pin} alone",
+        )  # fmt: skip
+
+
+def _shown(content: bytes | None) -> str:
+    return "no file" if content is None else f"blob {blob_id(content)[:10]}"

@@ -35,6 +35,16 @@ BASE = {
         "Whether this is the file that the patch is written for, and what it should give, cannot be proven.",
         "Make the patch again: `git diff --full-index`, or `patchkit refresh`.",
     ),
+    "PK205": Rule(
+        "a file of the checkout is not what the series gives",
+        "What is proven of the series is not true of this checkout: it was not applied, or somebody edited the file.",
+        "`patchkit apply CHECKOUT`, or make the edit a topic: `patchkit edit`.",
+    ),
+    "PK206": Rule(
+        "files beside the series are not the pin's",
+        "The checkout is another release, or was edited; the series was never proven on it.",
+        "`patchkit identify CHECKOUT` says which release it is.",
+    ),
 }
 
 APPLICATION = {

@@ -13,6 +13,7 @@ from patchkit.guards import Guard
 from patchkit.lint import lint
 from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
+from patchkit.patchtext import blob_id
 from patchkit.results import Accepted, Verified, Verify
 from patchkit.rules import application, base, contract, elsewhere, guards, placement, python, single, store
 from patchkit.rules.accept import Acceptance, judge
@@ -30,7 +31,7 @@ from patchkit.store import (
     read_series_names,
 )
 from patchkit.storefacts import pin_facts, read_acceptances, read_all_guards, store_facts
-from patchkit.upstream import Access, bring_pin, bring_version, package_folder
+from patchkit.upstream import Access, Upstream, bring_pin, bring_version, package_folder
 
 Rule = Callable[[Subject], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
@@ -46,6 +47,25 @@ def verify_pins(root: Path, names: Sequence[str], access: Access, today: date | 
     day = today or datetime.now(UTC).date()
     with _without_collector():
         return Verify((_verify_store(root, every), *(_verify_pin(root, name, access, every, day) for name in pins)))
+
+
+def verify_checkout(root: Path, name: str | None, checkout: Path, access: Access) -> Verify:
+    """Verify a pin's series, and that a checkout is its pin with the series applied, file by file."""
+    pin = chosen_pin(root, name)
+    with _without_collector():
+        proof = _prove(root, pin, access, read_all_guards(root))
+        verified = proof.verified
+        found = (*verified.findings, *_checkout_findings(proof.subject, proof.upstream, _Directory(checkout)))
+        judged = _judged(replace(verified, findings=found), read_acceptances(root, pin), datetime.now(UTC).date())
+    return Verify((replace(judged, name=f"{pin} in {checkout}"),))
+
+
+def _checkout_findings(subject: Subject, upstream: Upstream, checkout: "_Directory") -> Iterator[Finding]:
+    yield from base.find_in_checkout(subject, checkout.read(subject.files))
+    entries = upstream.entries()
+    beside = checkout.read(path for path in entries if path not in subject.files)
+    differing = [path for path, text in beside.items() if text is None or blob_id(text) != entries[path].blob]
+    yield from base.find_beside(differing, subject.pin.name if subject.pin else "")
 
 
 def verify_patch(file: Path, upstream: str, access: Access) -> Verify:
@@ -72,7 +92,21 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """A series that was looked at, with what it was looked at on."""
+
+    verified: Verified
+    subject: Subject
+    upstream: Upstream
+
+
 def _verify_pin(root: Path, name: str, access: Access, every: Sequence[Guard], today: date) -> Verified:
+    return _judged(_prove(root, name, access, every).verified, read_acceptances(root, name), today)
+
+
+def _prove(root: Path, name: str, access: Access, every: Sequence[Guard]) -> _Proof:
+    """Look at the series of a pin; nothing is accepted yet."""
     started = time.monotonic()
     pin = read_pin(root, name)
     upstream = bring_pin(pin, access)
@@ -106,7 +140,7 @@ def _verify_pin(root: Path, name: str, access: Access, every: Sequence[Guard], t
     ]
     verified = _verified(name, subject, patches, found, started)
     index.keep()
-    return replace(_judged(verified, read_acceptances(root, name), today), not_run=tuple(_not_run(carried)))
+    return _Proof(replace(verified, not_run=tuple(_not_run(carried))), subject, upstream)
 
 
 def _judged(verified: Verified, acceptances: Sequence[Acceptance], today: date) -> Verified:
