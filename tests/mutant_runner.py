@@ -14,7 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-_RELEASED = ("sglang", "smokekit", "conftest", "sgl_kernel", "xgrammar")  # never kept over a fork: stubs, or under test
+# What a child would import first. transformers is not here: it probes for packages that the tests stub afterwards.
+_HEAVY = ("torch", "torch.distributed", "torch._dynamo", "torch._inductor", "numpy", "networkx", "triton", "sympy")
 
 
 def main(tree: Path, smoke: Path) -> None:
@@ -22,32 +23,13 @@ def main(tree: Path, smoke: Path) -> None:
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(smoke), str(tree / "python")]
     os.chdir(smoke)
-    for name in _heavy_modules():
+    for name in _HEAVY:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for line in sys.stdin:
         print(json.dumps(_run(json.loads(line), smoke)), file=answers, flush=True)
-
-
-def _heavy_modules() -> list[str]:
-    """Return what sglang imports of other packages, as a child that imports it sees it."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(Exception):
-            importlib.import_module("smokekit.stubs").install()
-            for name in ("managers.scheduler", "managers.tokenizer_manager", "disaggregation.decode"):
-                importlib.import_module(f"sglang.srt.{name}")
-        names = [name for name in sys.modules if name.partition(".")[0] not in _RELEASED]
-        os.write(writer, "\n".join(names).encode())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as stream:
-        names = stream.read().split("\n")
-    os.waitpid(child, 0)
-    return names
 
 
 def _run(request: dict[str, object], smoke: Path) -> dict[str, object]:
@@ -62,7 +44,9 @@ def _run(request: dict[str, object], smoke: Path) -> dict[str, object]:
         import pytest
 
         options = ["-x", "-q", "-p", "no:cacheprovider", f"--rootdir={smoke}", "-c", str(smoke / "pytest.ini")]
-        os._exit(int(pytest.main([*options, *map(str, request["folders"])])))  # type: ignore[call-overload]
+        status = int(pytest.main([*options, *map(str, request["folders"])]))  # type: ignore[call-overload]
+        sys.stdout.flush()
+        os._exit(status)
     status = _wait(child, started + float(str(request["deadline_s"])))
     failed = [
         line for line in report.read_text("utf-8", "replace").splitlines() if line.startswith(("FAILED", "ERROR"))

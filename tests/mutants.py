@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from patchkit.guards import Guard
@@ -175,6 +175,7 @@ class Bench:
     subject: Subject
     guards: tuple[Guard, ...]
     upstream: Upstream
+    parsed: dict[str, Source | None] = field(default_factory=dict)  # files beside the series, parsed once
 
     def verdict(self, mutant: Mutant) -> str:
         """Return the rules of verify that kill the mutant; empty for none."""
@@ -182,21 +183,22 @@ class Bench:
         changed = replace(file, after=Source(mutant.path, mutant.text), origins=mutant.origins)
         before = {mutant.path: file.before.text} if file.before else {}
         diagnostics = lint(before, {mutant.path: mutant.text}, python="3.12")
-        subject = replace(
-            self.subject, files={**self.subject.files, mutant.path: changed}, lint=diagnostics, steps=(), sites=()
-        )
+        subject = replace(self.subject, files={mutant.path: changed}, lint=diagnostics, steps=(), sites=())
         errors = [finding for finding in self._findings(subject) if finding.severity is Severity.ERROR]
         names = [f"{each.rule} {_guard_of(each)}".strip() for each in errors]
         return ", ".join(dict.fromkeys(names))
 
     def _findings(self, subject: Subject) -> Iterator[Finding]:
-        paths = guards.guarded_paths(self.guards) - set(subject.files)
-        yield from guards.find(subject, self.guards, self.upstream.read(paths))
+        """Yield what the rules say of the one file that is mutated; the others are as they are shipped."""
+        assert self.subject.index is not None
+        yield from guards.find(subject, [guard for guard in self.guards if guard.path in subject.files], {})
         yield from python.find(subject)
         yield from single.find(subject)
-        symbols = Symbols.of(subject)
+        shipped = {path: file.after for path, file in {**self.subject.files, **subject.files}.items()}
+        symbols = Symbols({**self.parsed, **shipped}, self.subject.index.read)
         yield from contract.find(subject, symbols)
         yield from elsewhere.find(subject, symbols)
+        self.parsed.update({path: source for path, source in symbols.sources().items() if path not in shipped})
 
 
 def _guard_of(finding: Finding) -> str:

@@ -140,6 +140,10 @@ class Symbols:
             self._sources[path] = None if text is None else Source(path, text)
         return self._sources[path]
 
+    def sources(self) -> Mapping[str, Source | None]:
+        """Return every file that was looked at so far."""
+        return self._sources
+
     def module(self, dotted: str) -> Source | None:
         """Return the file of a module; None for one that is not in the tree."""
         stem = _ROOT + dotted.replace(".", "/")
