@@ -189,14 +189,15 @@ class Bench:
         return ", ".join(dict.fromkeys(names))
 
     def _findings(self, subject: Subject) -> Iterator[Finding]:
-        """Yield what the rules say of the one file that is mutated; the others are as they are shipped."""
+        """Yield what the rules say of the file that is mutated, and of what the others need from it."""
         assert self.subject.index is not None
         yield from guards.find(subject, [guard for guard in self.guards if guard.path in subject.files], {})
         yield from python.find(subject)
         yield from single.find(subject)
         shipped = {path: file.after for path, file in {**self.subject.files, **subject.files}.items()}
         symbols = Symbols({**self.parsed, **shipped}, self.subject.index.read)
-        yield from contract.find(subject, symbols)
+        whole = replace(subject, files={**self.subject.files, **subject.files})  # another file may miss a name
+        yield from contract.find(whole, symbols)
         yield from elsewhere.find(subject, symbols)
         self.parsed.update({path: source for path, source in symbols.sources().items() if path not in shipped})
 
