@@ -512,8 +512,17 @@ def report(evidence: Path | None, html: Path | None, matrix: Path | None) -> Non
 @click.option("--from-git", metavar="BASE..BRANCH", help="Adopt these commits of the repository PATH.")
 @click.option("--pin", "version", metavar="VERSION", help="The release, where the patches do not say.")
 @click.option("--in-place", is_flag=True, help="Leave every patch where it is; the pins' folders lead there.")
+@click.option("--split", "split_by", metavar="file|PLAN", default="", help="Take a single big patch apart.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
-def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, in_place: bool, dry_run: bool) -> None:
+def import_(
+    paths: tuple[Path, ...],
+    *,
+    from_git: str | None,
+    version: str | None,
+    in_place: bool,
+    split_by: str,
+    dry_run: bool,
+) -> None:
     """Adopt an existing patch folder, and tell what is wrong with it.
 
     \b
@@ -524,6 +533,7 @@ def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, 
     """
     from patchkit.store import find_root
     from patchkit.verbs.adopt import adopt_branch, adopt_folder
+    from patchkit.versions import bare
 
     here = settings().root
     if here is None:
@@ -531,12 +541,16 @@ def import_(paths: tuple[Path, ...], from_git: str | None, version: str | None, 
             here = find_root(Path.cwd())
         except PatchkitError:
             here = Path.cwd()
-    bare_version = version.removeprefix("v") if version else None
+    bare_version = bare(version) if version else None
     if from_git is not None:
         if len(paths) > 1 or in_place:
             raise click.UsageError("--from-git takes one repository, and no --in-place")
         show(adopt_branch(paths[0], from_git, here, access(), version=bare_version, dry_run=dry_run))
-    show(adopt_folder(paths, here, access(), version=bare_version, dry_run=dry_run, in_place=in_place))
+    if split_by not in ("", "file") and not Path(split_by).is_file():
+        raise click.UsageError(f"--split is `file` or the path of a plan: {split_by}")
+    show(
+        adopt_folder(paths, here, access(), version=bare_version, dry_run=dry_run, in_place=in_place, split_by=split_by)
+    )
 
 
 @main.command()
@@ -573,7 +587,17 @@ def squash(pin: str, topics: tuple[str, ...], into: str | None, dry_run: bool) -
 
 @main.group(cls=Group)
 def topic() -> None:
-    """Rename, reorder, drop and fold topics of a series."""
+    """Begin, rename, reorder, drop and fold topics of a series."""
+
+
+@topic.command()
+@click.argument("pin")
+@click.argument("name")
+def new(pin: str, name: str) -> None:
+    """Begin the topic NAME: an empty commit on top of the edit of PIN, to be filled and amended."""
+    from patchkit.verbs.edit import begin_topic
+
+    show(begin_topic(root(), pin, name, access()))
 
 
 @topic.command()

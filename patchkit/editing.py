@@ -57,9 +57,10 @@ def tell_changes(opened: OpenSeries, files: Mapping[str, bytes | None], names: S
     for name in names:
         text = files.get(f"{name}.patch")
         patch = former.get(name)
-        if text is None:
-            continue
-        if patch is None:
+        if text is None:  # its commit does nothing
+            if patch is not None:
+                changes.append(TopicChange(name, TopicState.GONE))
+        elif patch is None:
             changes.append(TopicChange(name, TopicState.NEW))
         else:
             changes.append(TopicChange(name, _state(patch, text)))

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from patchkit.adopt.naming import series_text, topic_tables
+from patchkit.adopt.parting import Parting
 from patchkit.drafts import Draft, other_results, read_drafts, write_draft
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.generated import generate
 from patchkit.headers import read_head
 from patchkit.letters import is_mail, read_letter, write_letter
 from patchkit.model import Series, TopicPatch
+from patchkit.parted import split_draft
 from patchkit.patchtext import read_patch
 from patchkit.results import Reshape
 from patchkit.rules.compose import NamedPatch
@@ -128,6 +130,21 @@ def reshape_series(opened: OpenSeries, drafts: Sequence[Draft], *, dry_run: bool
         dry_run=dry_run,
         notes=tuple(notes),
     )
+
+
+def split_series(opened: OpenSeries, topic: str, parting: Parting, *, dry_run: bool) -> Reshape:
+    """Write the series with one topic taken apart. Raises: ConfigError for names that cannot be, or are there."""
+    for name in parting.topics:
+        refuse_name(name)
+    if parting.topics == (topic,):
+        raise ConfigError(f"the plan leaves all of {topic} in one topic", hint="change the first word of some lines")
+    others = {each.topic for each in opened.drafts} - {topic}
+    if taken := others & set(parting.topics):
+        raise ConfigError(f"{opened.name} has a topic {', '.join(sorted(taken))} already", hint="choose another name")
+    draft = opened.draft(topic)
+    at = opened.drafts.index(draft)
+    drafts = [*opened.drafts[:at], *split_draft(draft, parting), *opened.drafts[at + 1 :]]
+    return reshape_series(opened, drafts, dry_run=dry_run)
 
 
 def series_names(root: Path, pin: str) -> list[str]:

@@ -21,6 +21,7 @@ BASE = "refs/patchkit/base"
 _START = "refs/patchkit/start"
 _STATE = "patchkit.json"
 _TIMEOUT_S = 300.0
+_NOBODY = (("NAME", "patchkit"), ("EMAIL", "patchkit@invalid"))  # who commits where git knows no user
 _BUSY = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
@@ -207,6 +208,16 @@ def stop_at(folder: Path, topic: str) -> None:
     )  # fmt: skip
 
 
+def commit_empty(folder: Path, message: str, topic: str) -> None:
+    """Put an empty commit for a topic on top, by the user's identity."""
+    run(
+        ["git", "commit", "-q", "--allow-empty", "-m", with_topic(message, topic)],
+        cwd=folder,
+        timeout_s=_TIMEOUT_S,
+        env=_identity(folder),
+    )
+
+
 def read_commits(folder: Path) -> list[Commit]:
     """Return the commits on top of the pin, oldest first. Raises: ConfigError for a merge."""
     return list(_log(folder, f"refs/heads/{BRANCH}"))
@@ -314,5 +325,5 @@ def _identity(folder: Path) -> dict[str, str]:
     try:
         run(["git", "var", "GIT_COMMITTER_IDENT"], cwd=folder, timeout_s=_TIMEOUT_S)
     except CommandError:
-        return {"GIT_COMMITTER_NAME": "patchkit", "GIT_COMMITTER_EMAIL": "patchkit@invalid"}
+        return {f"GIT_{who}_{what}": text for who in ("AUTHOR", "COMMITTER") for what, text in _NOBODY}
     return {}

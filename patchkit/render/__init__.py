@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from importlib import import_module
@@ -76,6 +77,11 @@ def printable(text: str) -> str:
     """Return the text without lone surrogates, which no stream can write, and without terminal controls."""
     readable = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in readable)
+
+
+def near(path: str) -> str:
+    """Return a path relative to the working directory where it lies below it, else as it is."""
+    return os.path.relpath(path) if path.startswith(f"{os.getcwd()}{os.sep}") else path
 
 
 def table(rows: Sequence[tuple[str, ...]], *, indent: str = "") -> str:

@@ -1,6 +1,6 @@
 """How `edit` is shown."""
 
-from patchkit.render import table
+from patchkit.render import near, table
 from patchkit.results import Edit
 
 
@@ -8,12 +8,12 @@ def text(result: Edit) -> str:
     """Return where the worktree is, its topics, and what to do there."""
     if result.closed:
         return f"{result.pin}: the edit is closed"
-    lines = [f"{result.pin}: {'made' if result.created else 'found'} {result.folder}"]
+    lines = [f"{result.pin}: {'made' if result.created else 'found'} {near(result.folder)}"]
     if result.aside:
         lines.append(f"the former edit is in {result.aside}")
     lines.append(table([(topic, commit) for topic, commit in result.commits], indent="  "))
     lines += [f"  not finished: {path}" for path in result.unfinished[:10]]
-    folder = result.folder
+    folder = near(result.folder)
     if result.at and result.at != result.commits[-1][0]:
         lines += [
             f"at {result.at}: change files, then",

@@ -1,6 +1,6 @@
 """How `refresh` is shown."""
 
-from patchkit.render import table
+from patchkit.render import near, table
 from patchkit.results import Refresh
 
 
@@ -8,7 +8,8 @@ def text(result: Refresh) -> str:
     """Return what became of each topic, and what was written or is not current."""
     lines = []
     if result.topics:
-        lines.append(f"{result.pin}: {result.edit or 'made canonical'}")
+        source = near(result.edit) if result.edit else "made canonical"
+        lines.append(f"{result.pin}: {source}")
         lines.append(table([(change.topic, change.state.value) for change in result.topics], indent="  "))
     if not result.changed:
         return "\n".join([*lines, f"{result.pin}: every file is current"])

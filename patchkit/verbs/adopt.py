@@ -9,6 +9,7 @@ from patchkit.adopt import troubles
 from patchkit.adopt.arrange import LATEST, arrange_files, natural_key, versions_in
 from patchkit.adopt.dockerfile import Dockerfile, read_dockerfile
 from patchkit.adopt.naming import series_text, topic_tables
+from patchkit.adopt.parting import part_by_file, part_by_plan, read_plan
 from patchkit.adoption import Judged, judge_set
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.generated import generate
@@ -17,6 +18,7 @@ from patchkit.inplace import LAYOUT, layout_text
 from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
 from patchkit.patchfolder import Project, read_git_range, read_project
 from patchkit.results import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
+from patchkit.seriesfiles import open_series, split_series
 from patchkit.store import PATCHES, pin_folder, pin_names, pin_text, read_topics, replace_file, write_new_pin
 from patchkit.upstream import Access, distribution_of
 
@@ -45,10 +47,12 @@ def adopt_folder(
     version: str | None = None,
     dry_run: bool = False,
     in_place: bool = False,
+    split_by: str = "",
 ) -> Adopt:
     """Adopt every set of patches below the paths, each as the series of its own pin.
 
-    in_place: leave every patch where it is, and let the pins' folders lead there.
+    in_place: leave every patch where it is, and let the pins' folders lead there. split_by: "file", or the path of a
+    plan: what a set with a single patch is taken apart by.
 
     version: the pin, where blob ids cannot tell; only for a single set. dry_run: report, write nothing.
     """
@@ -60,7 +64,7 @@ def adopt_folder(
         _refuse_in_place(project, paths, root)
     return _adopt(
         project, root, access, version=version, dry_run=dry_run, command=command,
-        in_place=paths[0].resolve().relative_to(root.resolve()).as_posix() if in_place else "",
+        in_place=paths[0].resolve().relative_to(root.resolve()).as_posix() if in_place else "", split_by=split_by,
     )  # fmt: skip
 
 
@@ -87,6 +91,7 @@ def _adopt(
     labels: Sequence[str] = (),
     commit: str = "",
     in_place: str = "",
+    split_by: str = "",
 ) -> Adopt:
     """Judge each set of the project, and write what can be a pin. commit: the base's, where git has said it."""
     dockerfiles = [read_dockerfile(text, shown=path) for path, text in sorted(project.dockerfiles.items())]
@@ -108,6 +113,8 @@ def _adopt(
     plans = _plan(judged, root, dockerfiles, commit if labels else "")
     found = [*_project_troubles(project, dockerfiles, judged), *(t for each in judged for t in each.troubles)]
     written = [] if dry_run else _write(plans, root, project, in_place)
+    if split_by and not dry_run:
+        written += _split(plans, root, access, split_by)
     return Adopt(
         sets=tuple(_told(plan, written=not dry_run) for plan in plans),
         troubles=tuple(dict.fromkeys(found)),
@@ -306,6 +313,24 @@ def _write(plans: Sequence[_Plan], root: Path, project: Project, in_place: str) 
     if not (store / LATEST).is_file() or not pin_folder(root, (store / LATEST).read_text().strip()).is_dir():
         replace_file(store / LATEST, f"{newest}\n".encode())
         written.append(f"{PATCHES}/{LATEST}")
+    return written
+
+
+def _split(plans: Sequence[_Plan], root: Path, access: Access, split_by: str) -> list[str]:
+    """Take the single topic of each written pin apart, and return what was written for it."""
+    written: list[str] = []
+    for plan in plans:
+        if plan.pin is None or plan.reason or len(plan.judged.topics) != 1 or not plan.judged.composes:
+            continue
+        topic = plan.judged.topics[0]
+        opened = open_series(root, plan.pin.name, access)
+        former = opened.draft(topic).former
+        assert former is not None
+        parting = part_by_file(former)
+        if split_by != "file":
+            text = Path(split_by).read_text()
+            parting = part_by_plan(former, read_plan(text, where=split_by), topic=topic, where=split_by)
+        written += split_series(opened, topic, parting, dry_run=False).changed
     return written
 
 

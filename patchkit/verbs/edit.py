@@ -7,11 +7,12 @@ from patchkit.editing import series_digests
 from patchkit.errors import ConfigError
 from patchkit.letters import read_letter
 from patchkit.results import Edit
-from patchkit.seriesfiles import OpenSeries, open_series
+from patchkit.seriesfiles import OpenSeries, open_series, refuse_name, series_names
 from patchkit.store import chosen_pin
 from patchkit.upstream import Access
 from patchkit.worktree import (
     TopicFiles,
+    commit_empty,
     create_edit,
     edit_folder,
     is_untouched,
@@ -55,6 +56,23 @@ def edit_pin(root: Path, pin: str | None, access: Access, *, topic: str | None =
     commits = tuple((commit.topic or "(new)", commit.id[:12]) for commit in read_commits(folder))
     unfinished = tuple(filter(None, (f"a {state.busy} is under way" if state.busy else "", *state.dirty)))
     return Edit(name, str(folder), commits, topic or "", created=not there, unfinished=unfinished, aside=aside)
+
+
+def begin_topic(root: Path, pin: str, topic: str, access: Access) -> Edit:
+    """Put an empty commit for a new topic on top of a pin's edit; once it is filled, refresh takes it over."""
+    refuse_name(topic)
+    if topic in series_names(root, chosen_pin(root, pin)):
+        raise ConfigError(f"{chosen_pin(root, pin)} has a topic {topic} already", hint=f"patchkit edit {pin} {topic}")
+    found = edit_pin(root, pin, access)
+    if found.unfinished:
+        raise ConfigError(
+            "the edit holds work that is not finished",
+            where=found.folder,
+            found=", ".join(found.unfinished[:10]),
+            hint=f"git -C {found.folder} status",
+        )
+    commit_empty(Path(found.folder), f"{topic}: TODO: what it does, in one line", topic)
+    return edit_pin(root, pin, access)
 
 
 def close_edit(root: Path, pin: str | None) -> Edit:

@@ -5,10 +5,9 @@ from pathlib import Path
 from patchkit.adopt.parting import part_by_file, part_by_plan, read_plan, write_plan
 from patchkit.errors import ConfigError
 from patchkit.model import Hunk, LineKind
-from patchkit.parted import split_draft
 from patchkit.results import Reshape
 from patchkit.scopes import Scopes, scopes
-from patchkit.seriesfiles import open_series, refuse_name, reshape_series
+from patchkit.seriesfiles import open_series, split_series
 from patchkit.upstream import Access
 
 
@@ -24,16 +23,7 @@ def split_topic(
     else:
         where = str(plan)
         parting = part_by_plan(draft.former, read_plan(_text(plan), where=where), topic=topic, where=where)
-    for name in parting.topics:
-        refuse_name(name)
-    if parting.topics == (topic,):
-        raise ConfigError(f"the plan leaves all of {topic} in one topic", hint="change the first word of some lines")
-    others = {each.topic for each in opened.drafts} - {topic}
-    if taken := others & set(parting.topics):
-        raise ConfigError(f"{opened.name} has a topic {', '.join(sorted(taken))} already", hint="choose another name")
-    at = opened.drafts.index(draft)
-    drafts = [*opened.drafts[:at], *split_draft(draft, parting), *opened.drafts[at + 1 :]]
-    return reshape_series(opened, drafts, dry_run=dry_run)
+    return split_series(opened, topic, parting, dry_run=dry_run)
 
 
 def tell_plan(root: Path, pin: str, topic: str, access: Access) -> Reshape:

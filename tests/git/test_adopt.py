@@ -388,3 +388,16 @@ def test_mailbox_becomes_a_topic_a_mail(tmp_path: Path) -> None:
     result = adopt(made, "p", version="0.5.14")
     assert [topic.topic for topic in result.sets[0].topics] == ["count-pushes", "guard-an-empty-queue"]
     assert result.sets[0].composes
+
+
+# -- split at once ----------------------------------------------------------------------------------------
+
+
+def test_monolith_is_split_at_once(tmp_path: Path) -> None:
+    made = make.sound(tmp_path)
+    plan = made.write("plan.txt", "counting srt/queue.py\nlimits srt/limits.py\n")
+    adopt_folder([made.base / "docker/patch"], made.base, made.access, split_by=str(plan))
+    for version in ("v0.5.14", "v0.5.15"):
+        assert read_series_names(made.base, version) == ["counting.patch", "limits.patch"]
+    assert "counting" in read_topics(made.base)
+    assert all(subject.errors == 0 for subject in verify_pins(made.base, ["v0.5.15"], made.access).subjects)

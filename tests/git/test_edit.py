@@ -11,7 +11,7 @@ from patchkit.render import render_text
 from patchkit.results import Refresh, Status, TopicState
 from patchkit.store import read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_folder
-from patchkit.verbs.edit import close_edit, edit_pin
+from patchkit.verbs.edit import begin_topic, close_edit, edit_pin
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.status import tell_status
 from patchkit.verbs.verify import verify_pins
@@ -261,3 +261,15 @@ def test_status_judges_what_ends_a_topic(field: Field) -> None:
     told = tell_status(field.base, field.access, today=date(2026, 11, 30))
     assert [(verdict.topic, verdict.met) for verdict in told.until] == [("guard", Met.YES)]
     assert "guard: until >=0.5.15: met at v0.5.15" in render_text(told)
+
+
+def test_new_topic_begins_empty_and_is_taken_when_it_is_filled(field: Field) -> None:
+    before = files(field)
+    folder = Path(begin_topic(field.base, PIN, "retries", field.access).folder)
+    assert refresh(field).changed == ()
+    assert files(field) == before
+    amend(folder, "srt/limits.py", "RETRIES = 2", "RETRIES = 3")
+    assert states(refresh(field))["retries"] is TopicState.NEW
+    assert b"+RETRIES = 3" in files(field)["retries.patch"]
+    with pytest.raises(ConfigError, match="has a topic retries already"):
+        begin_topic(field.base, PIN, "retries", field.access)
