@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
 
+from patchkit.applied import Applied as Applied
 from patchkit.model import Finding, Outcome, Severity, SmokeVerdict, Topic, UntilVerdict
 
 
