@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from patchkit.bake import BAKE, shipped_bake_text
 from patchkit.drafts import rebuild
 from patchkit.editing import export_edit, series_digests, tell_changes
 from patchkit.errors import ConfigError
 from patchkit.generated import generate
 from patchkit.results import Refresh
 from patchkit.seriesfiles import OpenSeries, canonical, open_series, plan_series, write_series
-from patchkit.store import PATCHES, chosen_pin, pin_folder, read_series, replace_pin_files
+from patchkit.store import PATCHES, chosen_pin, pin_folder, read_series, replace_file, replace_pin_files
 from patchkit.upstream import Access, bring_pin
 from patchkit.worktree import edit_folder, mark_start, open_edits
 
@@ -23,7 +24,7 @@ def refresh_pin(
     canonical_text: bool = False,
     output: Path | None = None,
 ) -> Refresh:
-    """Write the patches of a pin as its edit has them, then sglang.patch and manifest.json; only what differs.
+    """Write the patches of a pin as its edit has them, then what is generated from them; only what differs.
 
     Without an edit, the patches stay as they are.
 
@@ -49,7 +50,7 @@ def refresh_pin(
         write_series(opened, files)
         if is_edit:
             mark_start(folder, name, series_digests(open_series(root, name, access)))
-    shown = tuple(f"{PATCHES}/{name}/{file}" for file in changed)
+    shown = (*(f"{PATCHES}/{name}/{file}" for file in changed), *_refresh_bake(root, check=check))
     return Refresh(name, shown, check, tuple(topics), str(folder) if is_edit else "")
 
 
@@ -60,7 +61,18 @@ def _refresh_generated(root: Path, name: str, access: Access, *, check: bool, ou
     _write_output(output, name, files)
     if not check:
         replace_pin_files(root, name, {file: files[file] for file in changed})
-    return Refresh(pin=name, changed=tuple(f"{PATCHES}/{name}/{file}" for file in changed), check=check)
+    shown = (*(f"{PATCHES}/{name}/{file}" for file in changed), *_refresh_bake(root, check=check))
+    return Refresh(pin=name, changed=shown, check=check)
+
+
+def _refresh_bake(root: Path, *, check: bool) -> list[str]:
+    """Write the bake file where it differs; it names every pin, the latest and their digests."""
+    text = shipped_bake_text(root)
+    if text is None or _content(root / BAKE) == text.encode():
+        return []
+    if not check:
+        replace_file(root / BAKE, text.encode())
+    return [BAKE]
 
 
 def _differing(opened: OpenSeries, files: Mapping[str, bytes | None]) -> list[str]:

@@ -1,5 +1,6 @@
 """An edit goes out and comes back: nothing changes where nothing was done, else that alone which was done."""
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -72,6 +73,22 @@ def test_edit_without_an_edit_changes_no_byte(field: Field) -> None:
     assert result.changed == ()
     assert set(states(result).values()) == {TopicState.UNCHANGED}
     assert files(field) == before
+
+
+def test_bake_file_is_written_with_the_rest(field: Field) -> None:
+    pin = field.base / "patches" / PIN / "pin.toml"
+    pin.write_text(re.sub("(?m)^base_images.*$", 'base_images = ["lmsysorg/sglang:v0.5.13"]', pin.read_text()))
+    assert "lmsysorg" in pin.read_text()
+    (field.base / "version.txt").write_text("nightly-dev-20260105a\n")
+    (field.base / "patches/latest").write_text(f"{PIN}\n")
+    bake = field.base / "docker/docker-bake.json"
+    bake.parent.mkdir()
+    bake.write_text("stale")
+
+    assert refresh(field, check=True).changed == ("docker/docker-bake.json",)
+    assert bake.read_text() == "stale"
+    assert refresh(field).changed == ("docker/docker-bake.json",)
+    assert refresh(field).changed == ()
 
 
 def test_commits_say_what_the_patches_say(field: Field) -> None:
