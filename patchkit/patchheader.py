@@ -93,9 +93,14 @@ def read_plain_head(cursor: Cursor) -> FilePatch:
         raise cursor.fault("PK110", _NO_NAME)
     strip = 0 if (len(names) == 2 and old_raw == new_raw) or any(b"/" not in name for name in names) else 1
     stripped = [_strip_components(name, strip) for name in names]
-    path = min((name for name in stripped if name), key=len, default=None)  # f and f.orig: the shorter one
-    if path is None:
+    if None in stripped:
         raise cursor.fault("PK110", _NO_NAME)
+    path = min((name for name in stripped if name), key=len)  # of f and f.orig the shorter one
+    if not all(name and name.startswith(path) for name in stripped):
+        found = " and ".join(_shown(name) for name in stripped)
+        raise cursor.fault(
+            "PK110", "the names in this section differ", found=found, hint="is its `diff --git` line lost?"
+        )
     if old_raw == DEV_NULL or _is_epoch(old):
         kind = ChangeKind.CREATE
     elif new_raw == DEV_NULL or _is_epoch(new):

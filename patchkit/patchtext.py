@@ -25,7 +25,7 @@ _NO_DIFF_LOOKS = (
     (rb"(?sm).*^[0-9,]+[acd][0-9,]+\r?$", "it is a normal or ed diff"),
 )
 _MAX_DIGITS = 9  # git wraps larger numbers around and applies
-_MARKER_SIZE = 12  # bytes; the shortest "\ No newline" line in any language, says git
+_MARKER_SIZE = 12  # bytes; git overlooks a "\ No newline" line that is no longer
 DEFAULT_MARKER = b"\\ No newline at end of file\n"
 
 
@@ -298,7 +298,7 @@ def _without_newline(cursor: Cursor, line: HunkLine, old_left: int, new_left: in
     """Take the `\\ ` line that says that the line before it ends its file without a line feed."""
     marker = cursor.peek()
     ended = (old_left == 0 or line.kind is LineKind.ADDED) and (new_left == 0 or line.kind is LineKind.REMOVED)
-    if len(marker) < _MARKER_SIZE or not ended:
+    if len(marker) <= _MARKER_SIZE or not ended:
         raise cursor.fault("PK102", "`\\ No newline` stands within the file", found=_shown(marker))
     return HunkLine(line.kind, line.text[:-1], marker)
 

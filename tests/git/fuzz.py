@@ -232,7 +232,7 @@ def _damaged(chance: random.Random, patch: bytes) -> tuple[bytes, str]:
         case "crlf":
             lines = [line + b"\r" for line in lines[:-1]] + lines[-1:]
         case "number":
-            headers = [number for number, line in enumerate(lines) if line.startswith(b"@@ -")]
+            headers = [number for number, line in enumerate(lines) if re.match(rb"@@ -[0-9]", line)]
             if headers:
                 number = chance.choice(headers)
                 shift = chance.choice([-3, -1, 1, 2, 5])
