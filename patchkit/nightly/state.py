@@ -70,7 +70,7 @@ class Night:
     day: of the tag, as "2026-08-10". head: the commit that it starts from. tag, pin_from, pin_to, branch: empty
     until resolved. tree: of the scratch clone after the last step that is done. commit, tag_id: made by the bump,
     published at the end. push: the remote, or empty. listed: the file with more published tags, or empty.
-    reason: why there is something to do.
+    reason: why there is something to do. accept_suspects: they go to the pull request and do not end the night.
     """
 
     day: str
@@ -81,6 +81,7 @@ class Night:
     engine: str = "auto"
     base: str = ""
     push: str = ""
+    accept_suspects: bool = False
     reason: str = ""
     tag: str = ""
     pin_from: str = ""

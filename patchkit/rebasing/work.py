@@ -57,7 +57,7 @@ def read_work(root: Path, new: LayeredTree) -> tuple[dict[str, bytes | None], di
             kept="the rebase is where it was",
             hint="edit these files, then: patchkit rebase --continue",
         )
-    return {path: text for path, text in texts.items() if text != new.read(path)}, kept
+    return texts, kept
 
 
 def resolutions(

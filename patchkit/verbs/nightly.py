@@ -43,6 +43,7 @@ class Wish:
     engine: str = "auto"
     base: str = ""
     push: str = ""
+    accept_suspects: bool = False
     listed: Path | None = None
     dry_run: bool = False
     resume: bool = False
@@ -141,6 +142,7 @@ def _new_night(repository: Repository, wish: Wish) -> Night:
         engine=wish.engine,
         base=wish.base,
         push=wish.push,
+        accept_suspects=wish.accept_suspects,
     )
 
 
@@ -190,7 +192,9 @@ class RealSteps:
 
     def rebase(self, root: Path, night: Night) -> Told:
         """Carry the series from one pin to the other; the bake file then names both."""
-        result = begin_rebase(root, self.access, Rebase(night.pin_to, night.pin_from))
+        result = begin_rebase(
+            root, self.access, Rebase(night.pin_to, night.pin_from, accept_suspects=night.accept_suspects)
+        )
         counts = Counter(hunk.action for topic in result.topics for hunk in topic.hunks)
         files = {"rebase.md": markdown(result).encode()}
         open_points = root / PATCHES / ".rebase" / "CONFLICTS.md"
