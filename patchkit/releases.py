@@ -35,7 +35,7 @@ def find_release(
             search.bring(label)
     search.look_at_kept()
     if stated and not any(match.is_whole for match in search.matches.values()):
-        search.climb()
+        search.climb(labels)
     preferred = [label for label in labels if label in search.matches]
     return Found(judge_matches(search.matches.values(), preferred=preferred), tuple(search.notes))
 
@@ -48,6 +48,7 @@ class _Search:
         self.access = access
         self.downloads_left = 0 if access.offline else max_downloads
         self.matches: dict[str, Match] = {}
+        self.missing: set[str] = set()
         self.notes: list[str] = []
 
     def look_at_kept(self) -> None:
@@ -69,6 +70,7 @@ class _Search:
             try:
                 bring_version(version, self.access)
             except CommandError as error:
+                self.missing.add(version)
                 self.notes.append(f"v{version} could not be downloaded: {error.what}")
                 return None
         commit = kept_commits(self.access.objects)[version]
@@ -86,8 +88,11 @@ class _Search:
             return True
         return False
 
-    def climb(self) -> None:
-        """Look at the releases around the best one until none of them is better, or too much was downloaded."""
+    def climb(self, labels: Sequence[str]) -> None:
+        """Look at the releases around the best one until none of them is better, or too much was downloaded.
+
+        Where not one blob was found yet, the best is the one that a label names.
+        """
         try:
             listed = sorted(filter(is_version, listed_versions(self.access)), key=order)
         except CommandError as error:
@@ -97,16 +102,19 @@ class _Search:
             best = judge_matches(self.matches.values()).best
             if best is not None and best.is_whole:
                 return
-            wanted = next((v for v in _around(best.version if best else "", listed) if v not in self.matches), None)
-            if wanted is None or self.bring(wanted) is None:
+            centre = best.version if best else next((label for label in labels if label in listed), "")
+            looked_at = self.matches.keys() | self.missing
+            wanted = next((version for version in _around(centre, listed) if version not in looked_at), None)
+            if wanted is None:
                 return
+            self.bring(wanted)
 
 
 def _around(version: str, listed: Sequence[str]) -> Iterable[str]:
-    """Yield the two releases on either side, near ones first; with no release to start from, a coarse grid."""
+    """Yield three releases on either side, near ones first; with no release to start from, a coarse grid."""
     if version not in listed:
         yield from (listed[at * (len(listed) - 1) // 5] for at in range(6) if listed)
         return
     at = listed.index(version)
-    for distance in (1, 2):
+    for distance in (1, 2, 3):
         yield from (listed[near] for near in (at + distance, at - distance) if 0 <= near < len(listed))
