@@ -19,6 +19,7 @@ from pathlib import Path
 FILES = 34
 HUNKS_PER_FILE = 7
 TARGET = 1.5
+SCRIPT = "import sys; from patchkit.cli import main; sys.exit(main())"  # as the installed `patchkit` does
 
 
 def make_tree(folder: Path) -> bytes:
@@ -67,7 +68,7 @@ def main() -> int:
         patch = make_tree(folder)
         (folder / "x.patch").write_bytes(patch)
         tree = folder / "tree"
-        apply = [sys.executable, "-m", "patchkit", "apply", str(tree), "--patch", str(folder / "x.patch")]
+        apply = [sys.executable, "-c", SCRIPT, "apply", str(tree), "--patch", str(folder / "x.patch")]
         for _ in range(rounds):
             shutil.copytree(folder / "a", tree)
             run("patchkit", apply, folder)

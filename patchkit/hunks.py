@@ -118,8 +118,7 @@ class BinaryMethod(StrEnum):
     DELTA = "delta"
 
 
-@dataclass(frozen=True, slots=True)
-class BinaryBlock:
+class BinaryBlock(NamedTuple):
     """One block of a `GIT binary patch`.
 
     size: bytes of the content (LITERAL) or of the delta (DELTA), as stated.
@@ -129,8 +128,8 @@ class BinaryBlock:
 
     method: BinaryMethod
     size: int
-    payload: bytes = field(repr=False)
-    raw: bytes = field(default=b"", compare=False, repr=False)
+    payload: bytes
+    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +178,7 @@ class Patch:
     raw: bytes = field(default=b"", repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicPatch:
+class TopicPatch(NamedTuple):
     """A topic's patch in one pin's series."""
 
     topic: str
@@ -196,8 +194,7 @@ class Place(StrEnum):
     AMBIGUOUS = "ambiguous"
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a hunk lands.
 
     at: index from 0 of the first preimage line; None for NOWHERE and AMBIGUOUS.
