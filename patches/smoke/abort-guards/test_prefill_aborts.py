@@ -86,6 +86,17 @@ def test_pending_abort_becomes_the_reason(prefill, final, release):
 
 
 @pytest.mark.fault("A-4")
+def test_pending_abort_answers_no_logprobs(prefill, release):
+    req = prefill.inflight("a", prefill.states.Success)
+    req.return_logprob = True
+    req.to_finish = release.abort_reason("running too long", 503, "Timeout")
+
+    prefill.poll_inflight()
+
+    assert release.input_logprobs(req) == [[]] * 6
+
+
+@pytest.mark.fault("A-4")
 def test_client_abort_of_an_inflight_request_says_aborted(prefill, release):
     req = prefill.inflight("a", prefill.states.Transferring)
     prefill.run_as_last_batch(req)
@@ -146,6 +157,39 @@ def test_abort_of_a_running_request_sends_no_kv(prefill, release):
     assert prefill.in_flight() == ["b"]
 
 
+@pytest.mark.releases(since="0.5.13")  # before, no request is prefilled ahead of its bootstrap
+@pytest.mark.fault("A-5", until="0.5.20")
+def test_abort_of_a_running_request_without_bootstrap_is_not_retried(prefill, release):
+    req = prefill.prefilled("a", state=prefill.states.Bootstrapping)
+    release.expect_bootstrap(req)
+    req.to_finish = release.abort_reason()
+
+    prefill.finish_forward(req)
+    prefill.poll_inflight()
+
+    assert prefill.queued() == []
+    assert prefill.scheduler.waiting_queue == []
+    assert prefill.in_flight() == []
+    assert release.is_abort(prefill.reason(req))
+    assert prefill.log.times("kv-released", "a") == 1
+    assert prefill.slots_are_free()
+
+
+@pytest.mark.regression
+def test_aborted_request_does_not_shift_its_neighbours_logprobs(prefill, release):
+    first, aborted, last = (prefill.prefilled(rid) for rid in ("first", "aborted", "last"))
+    for req in (first, aborted, last):
+        req.return_logprob = True
+    aborted.to_finish = release.abort_reason()
+    starts: dict[str, int] = {}
+    release.watch_logprobs(prefill.scheduler, starts)
+
+    prefill.finish_forward(first, aborted, last)
+
+    assert starts["first"] == 0
+    assert starts["last"] == len(first.origin_input_ids) + len(aborted.origin_input_ids)
+
+
 @pytest.mark.regression
 def test_aborted_middle_chunk_keeps_its_kv(prefill, release):
     req = prefill.prefilled("a")
@@ -174,3 +218,17 @@ def test_abort_of_a_waiting_request_ends_its_sender(prefill):
     assert prefill.slots_are_free()
     assert prefill.log.times("told-tokenizer", "a") == 1
     assert prefill.log.times("endpoint-aborted", "a") == 1
+
+
+@pytest.mark.releases(until="0.5.21")  # from there upstream leaves the room to its backend
+@pytest.mark.fault("A-9", until="0.5.21")
+def test_abort_of_a_waiting_request_forgets_its_room(prefill, mooncake):
+    req = prefill.waiting("a")
+    req.disagg_kv_sender = mooncake.new_sender(req.bootstrap_room, mooncake.states.WaitingForInput)
+    mooncake.expect(req.bootstrap_room)
+
+    prefill.abort("a")
+
+    assert req.bootstrap_room not in mooncake.manager.request_status
+    assert req.bootstrap_room not in mooncake.manager.transfer_infos
+    assert req.bootstrap_room not in mooncake.manager.failure_records

@@ -66,7 +66,9 @@ class Prefill:
         scheduler.token_to_kv_pool_allocator = SimpleNamespace(
             page_size=1, translate_kv_indices_for_transfer=lambda indices: indices
         )
-        scheduler.req_to_token_pool = SimpleNamespace(req_to_token=torch.arange(1024).reshape(1, -1))
+        scheduler.req_to_token_pool = SimpleNamespace(
+            req_to_token=torch.arange(1024).reshape(1, -1), available_size=lambda: 8
+        )
         scheduler.disagg_metadata_buffers = fakes.Quiet()
         scheduler.disagg_prefill_bootstrap_queue = queue
         scheduler.disagg_prefill_inflight_queue = []
@@ -134,6 +136,12 @@ class Prefill:
         self.scheduler.disagg_prefill_inflight_queue.append(req)
         return req
 
+    def parked(self, rid: str, *, age_s: float | None = 0.0):
+        """Put a request that was prefilled before its decode side answered into the inflight queue."""
+        req = self.inflight(rid, self.states.Bootstrapping, age_s=age_s)
+        self.release.expect_bootstrap(req)
+        return req
+
     # -- actions -------------------------------------------------------------------------------
 
     def abort(self, rid: str, *, abort_all: bool = False) -> None:
@@ -165,11 +173,15 @@ class Prefill:
         return self.scheduler.process_disagg_prefill_inflight_queue()
 
     def finish_forward(self, *reqs) -> None:
-        """Process the result of a forward pass over these requests."""
+        """Process the result of a forward pass over these requests, whole prompts each."""
         import torch
         from sglang.srt.managers.utils import GenerationBatchResult
 
-        result = GenerationBatchResult(next_token_ids=torch.zeros(len(reqs), dtype=torch.int64))
+        result = GenerationBatchResult(
+            next_token_ids=torch.zeros(len(reqs), dtype=torch.int64),
+            extend_input_len_per_req=[len(req.origin_input_ids) for req in reqs],
+            extend_logprob_start_len_per_req=[0 for _ in reqs],
+        )
         self.scheduler.process_batch_result_disagg_prefill(fakes.Batch(reqs), result)
 
     def run_as_last_batch(self, *reqs) -> None:

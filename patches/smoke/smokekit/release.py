@@ -133,6 +133,27 @@ class Release:
         if not self.at_least("0.5.16"):
             scheduler.cur_batch = batch
 
+    def input_logprobs(self, req) -> list[object]:
+        """Return what the request would answer for the logprobs of its prompt."""
+        holder = req.logprob if self.at_least("0.5.13") else req
+        return [
+            getattr(holder, f"input_{kind}_{part}")
+            for kind in ("token_logprobs", "top_logprobs", "token_ids_logprobs")
+            for part in ("val", "idx")
+        ]
+
+    def watch_logprobs(self, scheduler, starts: dict[str, int]) -> None:
+        """Note at which row of the batch's input logprobs each request's own begin."""
+
+        def add(i, req, logprob_pt, *args, **kwargs) -> None:
+            starts[req.rid] = logprob_pt
+
+        if self.at_least("0.5.13"):
+            processor = SimpleNamespace(add_logprob_return_values=add)
+            scheduler.batch_result_processor.logprob_result_processor = processor
+        else:
+            scheduler.add_logprob_return_values = add
+
     # -- what surrounds a scheduler ------------------------------------------------------------
 
     def new_cache(self, log: EventLog) -> fakes.FakeCache:

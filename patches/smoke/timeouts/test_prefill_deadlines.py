@@ -102,6 +102,23 @@ def test_stalled_transfer_is_seen_by_pipeline_consensus(prefill):
     assert prefill.in_flight() == ["old", "new"]
 
 
+@pytest.mark.releases(since="0.5.16")  # before, the inflight queue holds no such request
+@pytest.mark.fault("T-2")
+def test_stalled_parked_request_ends_with_504(prefill, release):
+    old = prefill.parked("old", age_s=LONG_AGO_S)
+    prefill.parked("new")
+
+    prefill.poll_inflight()
+    prefill.poll_inflight()
+
+    assert prefill.in_flight() == ["new"]
+    assert release.is_abort(prefill.reason(old))
+    assert prefill.reason(old).status_code == 504
+    assert prefill.log.times("kv-released", "old") == 1
+    assert old.metadata_buffer_index == -1
+    assert prefill.log.of("new") == []
+
+
 @pytest.mark.regression
 def test_late_success_is_a_success(prefill):
     req = prefill.inflight("a", prefill.states.Success, age_s=LONG_AGO_S)
