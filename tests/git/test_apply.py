@@ -286,6 +286,16 @@ def test_a_patch_on_other_content_lands_at_an_offset_and_says_so(upstream: Fixtu
     assert (upstream.repository / ALPHA).read_bytes() == b"# licence\n\n" + PRISTINE[ALPHA]
 
 
+def test_a_look_alike_without_ids_or_record_is_refused(tmp_path: Path) -> None:
+    raw = b"--- a/f.py\n+++ b/f.py\n@@ -3,4 +3,5 @@\n def f():\n     pass\n+    x()\n def f():\n     pass\n"
+    (tmp_path / "f.py").write_bytes(b"def f():\n    pass\n" * 6)
+    assert referee(tmp_path, raw) == 0
+    before = snapshot(tmp_path)
+    with pytest.raises(ConfigError, match="nothing tells which"):
+        put(tmp_path, one_patch(raw))
+    assert snapshot(tmp_path) == before
+
+
 def test_a_patch_that_is_there_in_part_says_where(upstream: Fixture) -> None:
     raw = patch_of(
         upstream.repository, {ALPHA: HALF[ALPHA], "python/sglang/srt/beta.py": HALF["python/sglang/srt/beta.py"]}
