@@ -260,16 +260,16 @@ def status(topic: str | None, markdown: bool) -> None:
 
 
 @main.command()
-@click.argument("pins", nargs=-1, metavar="[PIN ...]")
+@click.argument("subjects", nargs=-1, metavar="[PIN|FILE.patch ...]")
 @click.option("--all", "every", is_flag=True, help="Verify every pin of the store.")
 @click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Verify this file instead.")
-@click.option("--upstream", metavar="VERSION|DIR", help="The upstream that --patch is written for.")
+@click.option("--upstream", metavar="VERSION|DIR", help="The upstream that the patch file is written for.")
 @click.option("--checkout", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Prove this tree too.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Of stdout.")
 @click.option("--write", "files", metavar="FORMAT=FILE", multiple=True, help="Write the result to FILE too.")
 def verify(
     *,
-    pins: tuple[str, ...],
+    subjects: tuple[str, ...],
     every: bool,
     patch: Path | None,
     upstream: str | None,
@@ -282,21 +282,28 @@ def verify(
     \b
     patchkit verify                    the newest pin
     patchkit verify --all              every pin
+    patchkit verify fix.patch          the text of a patch file alone
     patchkit verify --patch fix.patch --upstream 0.5.16
     patchkit verify v0.5.16 --checkout /src/sglang
     patchkit verify --format github --write sarif=verify.sarif
     """
     from patchkit.render import render_as
     from patchkit.store import pin_names
-    from patchkit.verbs.verify import verify_checkout, verify_patch, verify_pins
+    from patchkit.verbs.verify import verify_checkout, verify_patch, verify_pins, verify_text
 
-    if checkout is not None and (every or patch or len(pins) > 1):
+    patches = [Path(each) for each in subjects if each.endswith((".patch", ".diff"))]
+    pins = [each for each in subjects if not each.endswith((".patch", ".diff"))]
+    if checkout is not None and (every or patch or patches or len(pins) > 1):
         raise click.UsageError("--checkout is for one pin")
-    if patch is not None and (upstream is None or pins or every):
+    if patch is not None and (upstream is None or subjects or every):
         raise click.UsageError("--patch needs --upstream, and stands alone")
+    if patches and (pins or every or upstream is not None):
+        raise click.UsageError("patch files stand alone; with --upstream: --patch FILE")
     outputs = [_output(each) for each in files]
     if patch is not None and upstream is not None:
         result = verify_patch(patch, upstream, access())
+    elif patches:
+        result = verify_text(patches)
     elif checkout is not None:
         result = verify_checkout(root(), pins[0] if pins else None, checkout, access())
     else:

@@ -32,6 +32,7 @@ from patchkit.store import (
 )
 from patchkit.storefacts import pin_facts, read_acceptances, read_all_guards, store_facts
 from patchkit.upstream import Access, Upstream, bring_pin, bring_version, package_folder
+from patchkit.versions import bare
 
 Rule = Callable[[Subject], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
@@ -68,12 +69,32 @@ def _checkout_findings(subject: Subject, upstream: Upstream, checkout: "_Directo
     yield from base.find_beside(differing, subject.pin.name if subject.pin else "")
 
 
+def verify_text(files: Sequence[Path]) -> Verify:
+    """Verify the text of patch files alone (PK1xx): no store, no upstream, no network."""
+    return Verify(tuple(_verify_text(file) for file in files))
+
+
+def _verify_text(file: Path) -> Verified:
+    started = time.monotonic()
+    reader = _Reader(Path.cwd())
+    sections = [section for patch in reader.read(file, topic=file.stem) for section in patch.patch.files]
+    return Verified(
+        str(file),
+        topics=(file.stem,),
+        files=len(sections),
+        hunks=sum(len(section.hunks) for section in sections),
+        findings=tuple(reader.findings),
+        not_run=("PK2xx to PK7xx: no --upstream to look at",),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
 def verify_patch(file: Path, upstream: str, access: Access) -> Verify:
     """Verify one patch file, of any project, on an upstream version or a directory."""
     started = time.monotonic()
     reader = _Reader(Path.cwd())
     patches = [*reader.read(file, topic=file.stem)]
-    tree = _Directory(Path(upstream)) if Path(upstream).is_dir() else bring_version(upstream, access)
+    tree = _Directory(Path(upstream)) if Path(upstream).is_dir() else bring_version(bare(upstream), access)
     whole = compose(patches, tree.read(touched_paths(patches)))
     index = tree.index() if isinstance(tree, _Directory) else NameIndex.of(tree, access)
     subject = Subject(None, whole.files, whole.steps, whole.sites, index=index, lint=_lint(whole, "3.12"))
