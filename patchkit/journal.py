@@ -75,8 +75,10 @@ def hold(site: Site, *, wait_s: float = _WAIT_S) -> Iterator[str]:
     try:
         yield _recover_first(site)
     finally:
-        tidy(state)
-        os.close(descriptor)
+        try:
+            tidy(state)
+        finally:
+            os.close(descriptor)
 
 
 def is_interrupted(state: str) -> bool:

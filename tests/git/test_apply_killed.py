@@ -91,6 +91,51 @@ def test_killed_at_every_step(wheel_tree: Path, upstream: Fixture, reverse: bool
     assert any("had not changed anything" in told for told in recovered)
 
 
+@pytest.mark.parametrize("reverse", [False, True], ids=["apply", "reverse"])
+def test_ctrl_c_at_every_step_leaves_one_or_the_other_and_no_journal(
+    wheel_tree: Path, upstream: Fixture, monkeypatch: pytest.MonkeyPatch, reverse: bool
+) -> None:
+    work = upstream.work()
+    pristine = without_state(snapshot(wheel_tree))
+    put(wheel_tree, work)
+    applied = without_state(snapshot(wheel_tree))
+    ends = set()
+    for step in range(200):
+        put(wheel_tree, work, reverse=not reverse)
+        with monkeypatch.context() as patched:
+            interrupt_at(patched, step)
+            try:
+                put(wheel_tree, work, reverse=reverse)
+                break
+            except KeyboardInterrupt:
+                pass
+        left = without_state(snapshot(wheel_tree))
+        assert left in (pristine, applied), step
+        ends.add(left == applied)
+        assert not (wheel_tree / "python/.patchkit/journal.json").exists(), step
+    assert step > 20
+    assert ends == {False, True}
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Raise KeyboardInterrupt, once, in place of the n-th change of the disk."""
+    done = [0]
+
+    def counted(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **keywords: object) -> object:
+            done[0] += 1
+            if done[0] == step + 1:
+                raise KeyboardInterrupt
+            return real(*arguments, **keywords)
+
+        return call
+
+    for name in ("replace", "unlink", "mkdir", "rmdir", "link"):
+        monkeypatch.setattr(os, name, counted(getattr(os, name)))
+    for name in ("_write", "_write_new"):
+        monkeypatch.setattr(journal, name, counted(getattr(journal, name)))
+
+
 def big_tree(folder: Path) -> Work:
     """Write a tree of 34 files and return the patch on it, of the size of a real one."""
     pieces = []
