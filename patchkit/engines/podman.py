@@ -61,11 +61,16 @@ class Podman(ContainerEngine):
         return frozenset(row[0] for row in rows if row[1:] == ["Storage"])
 
     def end_build(self, job: str, before: frozenset[str]) -> None:
-        """End the RUN step that a killed build leaves behind (it has a session of its own), and its container."""
+        """End the RUN step that a killed build leaves behind (it has a session of its own), and its container.
+
+        Nothing says whose a working container is, so new ones are removed only while nobody else builds here.
+        """
         for folder in (_CGROUPS / "pids" / job, _CGROUPS / job):
             _end_cgroup(folder)
-        for container in self.external_containers() - before:
-            self.remove_container(container)
+        left = self.external_containers() - before
+        if left and not _somebody_builds():
+            for container in left:
+                self.remove_container(container)
 
 
 def own_settings() -> dict[str, str]:
@@ -99,3 +104,15 @@ def _processes(group: Path) -> list[str]:
         return (group / "cgroup.procs").read_text().split()
     except OSError:
         return []
+
+
+def _somebody_builds() -> bool:
+    """Return whether a podman or buildah build runs on this machine."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:  # it has ended
+            continue
+        if words[0].rpartition(b"/")[2] in (b"podman", b"buildah") and {b"build", b"bud"} & set(words):
+            return True
+    return False

@@ -16,8 +16,9 @@ from patchkit.engines.cpu_base import bring_python_image
 from patchkit.engines.docker import Docker
 from patchkit.engines.engine import BuildRequest
 from patchkit.engines.podman import Podman, own_settings
+from patchkit.process import run
 from patchkit.upstream import Access
-from tests.small_store import UPSTREAM, VERSION, write_store
+from tests.small_store import PIN, UPSTREAM, VERSION, write_store
 
 # Read before HOME is sealed: the settings of docker/setup-podman.sh lie below it.
 SETTINGS = {} if "CONTAINERS_CONF" in os.environ else own_settings()
@@ -38,11 +39,16 @@ def settings(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def podman() -> Podman:
+def podman() -> Iterator[Podman]:
     engine = Podman()
     engine.environment.update(SETTINGS)
     engine.prove()
-    return engine
+    yield engine
+    listed = ["podman", "images", "--format", "{{.Repository}}:{{.Tag}}"]
+    images = run(listed, cwd=Path("/"), timeout_s=60, env=engine.environment).stdout.decode().split()
+    for image in images:
+        if "/patchkit-test/" in image or image.endswith(f"nightly-dev-20260101a-{PIN}"):
+            engine.remove(image)
 
 
 @pytest.fixture(scope="session")
@@ -119,8 +125,8 @@ def build_base(engine: ContainerEngine, python_image: str, folder: Path) -> str:
 @pytest.fixture(scope="session")
 def store_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("store")
-    write_store(folder / "root", folder / "cache")
-    return folder / "root", folder / "cache"
+    write_store(folder / "root", folder / "cache" / "patchkit")
+    return folder / "root", folder / "cache" / "patchkit"
 
 
 @pytest.fixture
