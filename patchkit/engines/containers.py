@@ -82,12 +82,12 @@ class ContainerEngine:
         job = f"patchkit-{uuid.uuid4().hex[:12]}"
         before = self.external_containers()
         replaced = self.inspect(request.tag)
-        with tempfile.TemporaryDirectory(prefix="patchkit-build-") as folder:
+        with tempfile.TemporaryDirectory(prefix="patchkit-build-", dir=_large_temporary()) as folder:
             iid_file = Path(folder) / "iid"
+            command = [self.name, *self.build_command(request, iid_file, job)]
+            env = {**self.environment, "TMPDIR": folder}  # a killed podman leaves its temporary files
             try:
-                done = self._engine(
-                    *self.build_command(request, iid_file, job), timeout_s=request.timeout_s, allowed=range(-64, 256)
-                )
+                done = run(command, cwd=self.work, timeout_s=request.timeout_s, env=env, allowed=range(-64, 256))
             except BaseException:
                 with signals_held():
                     self.end_build(job, before)
@@ -299,6 +299,11 @@ def signals_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _large_temporary() -> str | None:
+    """Return where temporary layers go: a /tmp in memory may be too small for them."""
+    return None if "TMPDIR" in os.environ or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
 
 
 def options(flag: str, values: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,7 @@
 """podman by its command line. What each option is for was measured on 4.3.1 (docker/README.md)."""
 
 import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -10,6 +11,8 @@ from patchkit.engines.engine import BuildRequest
 from patchkit.process import run
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_HALF = re.compile(rb'locating item named "manifest" for image with ID "([0-9a-f]{64})"')
+_HALF_IMAGES = 10  # a killed build leaves one
 
 
 class Podman(ContainerEngine):
@@ -67,10 +70,29 @@ class Podman(ContainerEngine):
         """
         for folder in (_CGROUPS / "pids" / job, _CGROUPS / job):
             _end_cgroup(folder)
-        left = self.external_containers() - before
-        if left and not _somebody_builds():
-            for container in left:
-                self.remove_container(container)
+        if _somebody_builds(self._storage()):
+            return
+        for container in self.external_containers() - before:
+            self.remove_container(container)
+        self.remove_half_images()
+
+    def sweep(self) -> None:
+        """Remove what a killed patchkit could not remove itself."""
+        super().sweep()
+        if not _somebody_builds(self._storage()):
+            self.remove_half_images()
+
+    def _storage(self) -> str:
+        return self.environment.get("CONTAINERS_STORAGE_CONF") or os.environ.get("CONTAINERS_STORAGE_CONF", "")
+
+    def remove_half_images(self) -> None:
+        """Remove images that a build was writing when it was killed: one of them makes `podman images` fail for all."""
+        for _ in range(_HALF_IMAGES):
+            listed = self._engine("images", "-a", "-q", timeout_s=60, allowed=range(256))
+            half = _HALF.search(listed.stderr)
+            if listed.ok or half is None:
+                return
+            self._engine("rmi", "-f", half[1].decode(), timeout_s=60, allowed=range(256))
 
 
 def own_settings() -> dict[str, str]:
@@ -106,13 +128,20 @@ def _processes(group: Path) -> list[str]:
         return []
 
 
-def _somebody_builds() -> bool:
-    """Return whether a podman or buildah build runs on this machine."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def _somebody_builds(storage: str) -> bool:
+    """Return whether a podman or buildah build runs on these storage settings."""
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:  # it has ended
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if words[0].rpartition(b"/")[2] not in (b"podman", b"buildah") or not {b"build", b"bud"} & set(words):
+                continue
+            settings = (process / "environ").read_bytes().split(b"\0")
+        except OSError:  # it has ended, or is another user's, whose storage is another
             continue
-        if words[0].rpartition(b"/")[2] in (b"podman", b"buildah") and {b"build", b"bud"} & set(words):
+        if next((s for s in settings if s.startswith(b"CONTAINERS_STORAGE_CONF=")), b"") == _setting(storage):
             return True
     return False
+
+
+def _setting(storage: str) -> bytes:
+    return f"CONTAINERS_STORAGE_CONF={storage}".encode() if storage else b""

@@ -1,6 +1,7 @@
 """Engines, a small Debian with Python, and on it a small sglang laid out as in the field."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from patchkit.engines.engine import BuildRequest
 from patchkit.engines.podman import Podman, own_settings
 from patchkit.process import run
 from patchkit.upstream import Access
-from tests.small_store import PIN, UPSTREAM, VERSION, write_store
+from tests.small_store import UPSTREAM, VERSION, write_store
 
 # Read before HOME is sealed: the settings of docker/setup-podman.sh lie below it.
 SETTINGS = {} if "CONTAINERS_CONF" in os.environ else own_settings()
@@ -32,32 +33,40 @@ RUN echo /sgl-workspace/sglang/python > /usr/lib/python3/dist-packages/sglang.pt
 """
 
 
+@pytest.fixture(scope="session")
+def own_storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Settings of podman with a storage of the tests' own; images of the user's storage can be read there."""
+    folder = tmp_path_factory.mktemp("storage")
+    asked = ["podman", "info", "--format", "{{.Store.GraphRoot}} {{.Store.GraphDriverName}}"]
+    root, driver = run(asked, cwd=folder, timeout_s=60, env=SETTINGS).stdout.decode().split()
+    text = f'[storage]\ndriver = "{driver}"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n'
+    (folder / "storage.conf").write_text(f'{text}[storage.options]\nadditionalimagestores = ["{root}"]\n')
+    yield {**SETTINGS, "CONTAINERS_STORAGE_CONF": str(folder / "storage.conf")}
+    run(["umount", "-R", "-l", str(folder / "graph" / driver)], cwd=Path("/"), timeout_s=60, allowed=range(256))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(autouse=True)
-def settings(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SETTINGS.items():
+def settings(sealed: Path, own_storage: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in own_storage.items():
         monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="session")
-def podman() -> Iterator[Podman]:
+def podman(own_storage: dict[str, str]) -> Podman:
     engine = Podman()
-    engine.environment.update(SETTINGS)
+    engine.environment.update(own_storage)
     engine.prove()
-    yield engine
-    listed = ["podman", "images", "--format", "{{.Repository}}:{{.Tag}}"]
-    images = run(listed, cwd=Path("/"), timeout_s=60, env=engine.environment).stdout.decode().split()
-    for image in images:
-        if "/patchkit-test/" in image or image.endswith(f"nightly-dev-20260101a-{PIN}"):
-            engine.remove(image)
+    return engine
 
 
 @pytest.fixture(scope="session")
-def socket(podman: Podman) -> Iterator[str]:
+def socket(podman: Podman, own_storage: dict[str, str]) -> Iterator[str]:
     """Podman's socket, which docker's command line takes for a daemon."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"unix://{folder}/podman.sock"
         command = ["podman", "system", "service", "--time=0", address]
-        service = subprocess.Popen(command, env={**os.environ, **SETTINGS}, stderr=subprocess.DEVNULL)
+        service = subprocess.Popen(command, env={**os.environ, **own_storage}, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
         while not Path(folder, "podman.sock").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -258,3 +258,20 @@ def test_a_full_disk_is_told_and_nothing_is_left(small_disk: Podman, tmp_path: P
     assert caught.value.hint.startswith("free disk space")
     assert small_disk.inspect(TAG) is None
     assert small_disk.external_containers() == frozenset()
+
+
+def test_a_half_written_image_is_removed(podman: Podman, python_image: str, tmp_path: Path) -> None:
+    """As a build that was killed while it wrote its image leaves it: `podman images` then fails for everybody."""
+    listed = ["podman", "images", "-a", "-q"]
+    image = podman.build(
+        BuildRequest(python_image, write_context(tmp_path, "LABEL half=1"), f"{TAG}-half", timeout_s=120)
+    )
+    info = run(
+        ["podman", "info", "--format", "{{.Store.GraphRoot}}"], cwd=tmp_path, timeout_s=60, env=podman.environment
+    )
+    store = Path(info.stdout.decode().strip())
+    (manifest,) = (store / "overlay-images" / image.removeprefix("sha256:")).glob("manifest")
+    manifest.unlink()
+    assert not run(listed, cwd=tmp_path, timeout_s=60, env=podman.environment, allowed=range(256)).ok
+    podman.sweep()
+    assert run(listed, cwd=tmp_path, timeout_s=60, env=podman.environment).ok
