@@ -71,7 +71,12 @@ def refuse_failures(steps: Sequence[Step], *, what: str, kept: str = "nothing wa
             hunks = [f"{hunk.name} ({step.patch_file}:{hunk.patch_line})" for hunk in step.result.failed]
             lines += hunks or [f"{step.result.section.path} ({step.patch_file}): {step.result.fault}"]
     if lines:
-        raise ConflictError(f"{what} does not apply: {len(lines)} without a place", where="\n".join(lines), kept=kept)
+        raise ConflictError(
+            f"{what} does not apply: {len(lines)} without a place",
+            where="\n".join(lines),
+            kept=kept,
+            hint="patchkit verify says what stands there instead",
+        )
 
 
 def write_draft(draft: Draft, objects: ObjectStore) -> bytes:

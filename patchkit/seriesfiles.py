@@ -160,7 +160,7 @@ def orphans(root: Path) -> list[str]:
 
 def refuse_name(topic: str) -> None:
     """Raise where a text cannot be a topic's name."""
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", topic) or topic in ("sglang", "series", "manifest"):
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,119}", topic) or topic in ("sglang", "series", "manifest"):
         raise ConfigError(f"'{topic}' cannot be the name of a topic", found="lower-case letters, digits and hyphens")
 
 

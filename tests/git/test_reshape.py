@@ -82,6 +82,14 @@ def test_plan_that_was_written_is_read_again(field: Field) -> None:
     assert set(result.after) == {"downstream", "imports"}
 
 
+def test_name_of_a_deep_file_is_a_topic(tmp_path: Path) -> None:
+    made = make.field(tmp_path)
+    path = "srt/layers/quantization/compressed_tensors/schemes/compressed_tensors_wna16_moe_of_a_very_long_name.py"
+    made.write("p/sglang.patch", made.diff(V13, {**V13, path: "x = 1\n", "srt/limits.py": "A = 1\n"}))
+    adopt_folder([made.base / "p"], made.base, made.access, version="0.5.13")
+    assert len(split_topic(made.base, PIN, "downstream", made.access).after) == 2
+
+
 def test_line_that_matches_nothing_refuses_the_plan(field: Field) -> None:
     before = state(field)
     with pytest.raises(ConfigError) as caught:
