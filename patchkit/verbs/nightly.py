@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from patchkit.bake import BAKE, shipped_bake_text
 from patchkit.errors import ConfigError, PatchkitError
 from patchkit.nightly.head import Head
 from patchkit.nightly.machine import REPORT, Machine, Resolved, Steps, Told, begin_folder, find_night
@@ -15,17 +14,10 @@ from patchkit.nightly.plan import NEWEST, Nothing, choose_target, plan_work
 from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, write_report
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
 from patchkit.render import render_json, render_text
-from patchkit.render.rebase import markdown
 from patchkit.repository import Repository, find_repository, hold_lock, published_tags
 from patchkit.results import Nightly
 from patchkit.store import PATCHES, pin_names, read_series_names, read_topics, replace_file
 from patchkit.upstream import Access, listed_versions
-from patchkit.verbs.build import BuildOptions, build_images
-from patchkit.verbs.bump import bump_version
-from patchkit.verbs.rebase import Wish as Rebase
-from patchkit.verbs.rebase import begin_rebase
-from patchkit.verbs.smoke import run_smoke
-from patchkit.verbs.verify import verify_pins
 from patchkit.versions import bare, plan_bump
 
 OUT = "out"
@@ -167,7 +159,7 @@ def _nothing(work: Nothing) -> Nightly:
 
 @dataclass(frozen=True, slots=True)
 class RealSteps:
-    """The other verbs, as the steps of a night."""
+    """The other verbs, as the steps of a night; each is loaded when it is needed: most nights have nothing to do."""
 
     repository: Repository
     root: Path
@@ -180,6 +172,8 @@ class RealSteps:
         latest = head.latest()
         target = choose_target(latest, self.newest()) if night.onto == NEWEST else night.onto
         work = plan_work(latest, head.pins(), target, head.published(target))
+        if isinstance(work, Nothing):
+            return Resolved("", work)
         known = published_tags(self.root, Path(night.listed) if night.listed else None)
         tag = plan_bump(known.valid | {head.version()}, date.fromisoformat(night.day))
         dirty = self.repository.uncommitted(head.image_paths())
@@ -192,6 +186,12 @@ class RealSteps:
 
     def rebase(self, root: Path, night: Night) -> Told:
         """Carry the series from one pin to the other; the bake file then names both."""
+
+        from patchkit.bake import BAKE, shipped_bake_text
+        from patchkit.render.rebase import markdown
+        from patchkit.verbs.rebase import Wish as Rebase
+        from patchkit.verbs.rebase import begin_rebase
+
         result = begin_rebase(
             root, self.access, Rebase(night.pin_to, night.pin_from, accept_suspects=night.accept_suspects)
         )
@@ -210,6 +210,9 @@ class RealSteps:
 
     def verify(self, root: Path, night: Night) -> Told:
         """Prove the series of the pin."""
+
+        from patchkit.verbs.verify import verify_pins
+
         result = verify_pins(root, [night.pin_to], self.access)
         findings = sum(len(subject.findings) for subject in result.subjects)
         note = f"{findings} findings" if findings else "every rule holds"
@@ -218,6 +221,9 @@ class RealSteps:
 
     def bump(self, root: Path, night: Night) -> Told:
         """Write the tag that was planned, and no other."""
+
+        from patchkit.verbs.bump import bump_version
+
         listed = Path(night.listed) if night.listed else None
         result = bump_version(root, date.fromisoformat(night.day), published=listed)
         if result.tag != night.tag:
@@ -228,6 +234,9 @@ class RealSteps:
 
     def build(self, root: Path, night: Night) -> Told:
         """Build the image of the pin."""
+
+        from patchkit.verbs.build import BuildOptions, build_images
+
         options = BuildOptions(base=night.base)
         result = build_images(root, [night.pin_to], self.access, engine=night.engine, options=options)
         image = result.images[0]
@@ -235,6 +244,9 @@ class RealSteps:
 
     def smoke(self, root: Path, night: Night) -> Told:
         """Run the smoke tests in the image and in its base."""
+
+        from patchkit.verbs.smoke import run_smoke
+
         with tempfile.TemporaryDirectory(prefix="patchkit-nightly-") as folder:
             junit = Path(folder) / SMOKE_JUNIT
             result = run_smoke(root, night.pin_to, self.access, engine=night.engine, control=True, junit=junit)

@@ -145,6 +145,11 @@ def test_nightly_that_waits_to_be_merged_is_not_made_again(store: Path) -> None:
     assert nightly(store).reason == f"{TAG} carries v0.5.16 already and waits to be merged"
 
 
+def test_nothing_to_do_needs_no_tag(store: Path) -> None:
+    git(store, "merge", "-q", nightly(store, day=date(2026, 8, 11)).branch)
+    assert nightly(store, day=date(2026, 8, 10)).outcome == "nothing"
+
+
 def test_older_pin_that_was_asked_for_is_not_made_again(store: Path) -> None:
     git(store, "merge", "-q", nightly(store).branch)
     git(store, "merge", "-q", nightly(store, onto="v0.5.13").branch)
