@@ -4,7 +4,9 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
+from itertools import islice
 
+from patchkit.carry.follow import Library
 from patchkit.carry.nouns import Source
 from patchkit.scopes import parse_python
 
@@ -13,13 +15,15 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _CALL = re.compile(r"(?:\bself\.|\bcls\.|(?<![\w.]))(\w+)\(")
 
 
-def misfits(result: Source, old: Source, lines: tuple[int, int]) -> Iterator[str]:
-    """Yield each call on the result's lines (first, last) that its function in this file does not take.
+def misfits(result: Source, old: Source, lines: tuple[int, int], library: Library) -> Iterator[str]:
+    """Yield each call on the result's lines (first, last) that its function does not take.
 
-    Only functions that upstream changed are asked: what was wrong before is not the rebase's doing.
+    Of this file's functions only those are asked that upstream changed: what was wrong before is not the rebase's
+    doing. A method that the file inherits is asked where the whole tree has just one of its name.
     """
     first, last = lines
-    changed = _changed(frozenset(_CALL.findall("\n".join(result.lines[first - 1 : last]))), result, old)
+    called = frozenset(_CALL.findall("\n".join(result.lines[first - 1 : last])))
+    changed = {**_changed(called, result, old), **_inherited(called, result, library)}
     if not changed:
         return
     for node in ast.walk(parse_python(result.data)):
@@ -41,6 +45,19 @@ def _changed(called: frozenset[str], result: Source, old: Source) -> dict[str, F
         if now is not None and before is not None and _contract(now) != _contract(before):
             changed[name] = now
     return changed
+
+
+def _inherited(called: frozenset[str], result: Source, library: Library) -> dict[str, Function]:
+    """Return the called methods that are defined once in the new tree, and not in this file."""
+    found: dict[str, Function] = {}
+    own = {one.name.rpartition(".")[2] for one in result.scopes.definitions}
+    for name in called - own:
+        if b"self." + name.encode() + b"(" in result.data:
+            files = list(islice(library.defining(name), 2))
+            method = _function(name, files[0][1]) if len(files) == 1 else None
+            if method is not None:
+                found[name] = method
+    return found
 
 
 def _function(name: str, source: Source) -> Function | None:

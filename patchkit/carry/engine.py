@@ -9,6 +9,7 @@ from patchkit.carry.companions import bring_imports
 from patchkit.carry.compose import compose, marked_text, overlaps
 from patchkit.carry.decisions import decide
 from patchkit.carry.follow import Library, homes, successor
+from patchkit.carry.halves import drop_nearly_landed
 from patchkit.carry.imports import carry_imports
 from patchkit.carry.judge import judge
 from patchkit.carry.merge import merge_edit
@@ -31,6 +32,7 @@ from patchkit.carry.nouns import (
 from patchkit.carry.results import settled_pieces
 from patchkit.carry.scene import Scene
 from patchkit.carry.settling import conflict_of, settle_conflicts
+from patchkit.carry.tokens import merge_tokens
 from patchkit.carry.upstreamed import ask_upstream
 from patchkit.model import FilePatch
 from patchkit.scopes import MODULE
@@ -38,7 +40,7 @@ from patchkit.scopes import MODULE
 NAMES = ("new upstream", "old upstream", "patch")
 
 StageRule = Callable[[Edit, Scene], Outcome | None]
-STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit, carry_beside, carry_imports)
+STAGES: tuple[StageRule, ...] = (ask_upstream, merge_edit, carry_beside, carry_imports, merge_tokens)
 
 
 def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Sequence[Settle] = ()) -> Carried:
@@ -53,6 +55,7 @@ def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Seq
         if not case.outcomes:
             case.outcomes = [_carry_edit(edit, case, library) for edit in case.edits]
     bring_imports(cases, library)
+    drop_nearly_landed(cases)
     drop_needless(cases)
     _part_overlaps(cases)
     for case in cases:

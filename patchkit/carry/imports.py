@@ -88,11 +88,18 @@ def carry_imports(edit: Edit, scene: Scene) -> Outcome | None:
     if not missing:
         evidence = f"upstream imports {', '.join(sorted(name.bound for name in added))} in {scene.path}"
         return Outcome(edit, Action.DROPPED, Stage.SETS, (evidence,))
-    pieces = tuple(_insertions(missing, here, scene.new.lines, scene.path, edit.at))
-    told = f"imports carried as names: {', '.join(name.bound for name in missing)}"
-    written = {line for piece in pieces for line in piece.text}
-    anew = any(line.strip() and line not in written for line in edit.new)
-    return Outcome(edit, Action.CARRIED, Stage.SETS, (told,), pieces, suspect=anew, cause=Cause.OVERLAP)
+    pieces = tuple(_insertions(missing, _near(edit, scene, here), scene.new.lines, scene.path, edit.at))
+    told = f"upstream rewrote the imports around it; carried as names: {', '.join(name.bound for name in missing)}"
+    return Outcome(edit, Action.CARRIED, Stage.SETS, (told,), pieces, suspect=True, cause=Cause.OVERLAP)
+
+
+def _near(edit: Edit, scene: Scene, here: Sequence[Statement]) -> Sequence[Statement]:
+    """Return the statements between the kept lines around the edit, where there are any; else all."""
+    low, high = scene.alignment.around(edit.lo, edit.hi)
+    lo, hi = scene.alignment.new_index(low), scene.alignment.new_index(high)
+    near = [one for one in here if lo <= one.lo and one.hi <= hi + 1]
+    modules = {name.module for name in _delta(edit, scene)[0]}
+    return [*near, *(one for one in here if one not in near and one.names[0].module in modules)] if near else here
 
 
 def import_of(name: str, source: Source) -> Name | None:

@@ -26,26 +26,32 @@ def half_upstreamed(outcome: Outcome, scene: Scene, library: Library) -> str:
     old, fresh = scene.base.said, scene.fresh
     gain = Counter(telling(edit.new)) - Counter(telling(scene.base.lines[edit.lo : edit.hi]))
     lines = sorted(gain)
-    if len(lines) < 2 and outcome.stage is not Stage.NEIGHBOURS:
+    if not lines or (len(lines) == 1 and outcome.stage is not Stage.NEIGHBOURS):
         return ""
     if imported_names(edit, scene):
         return ""
+    if len(lines) == 1:
+        scope = scene.scope_of(edit)
+        fresh = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
+        return f"upstream newly has it in {scope} of {scene.path}" if lines[0] in fresh else ""
     weights = {line: 1 / (1 + old[line]) for line in lines}
-    common = [line for line in lines if line in fresh or _is_like_any(line, scene)]
+    common = [line for line in lines if line in fresh or is_like_fresh(line, scene)]
     if sum(weights[line] for line in common) >= LARGE_SHARE * sum(weights.values()) > 0 and common:
         return f"upstream newly has {len(common)} of its {len(lines)} lines in {scene.path}, or nearly"
     return ""
 
 
-def _is_like_any(line: str, scene: Scene) -> bool:
+def is_like_fresh(line: str, scene: Scene) -> bool:
     """Whether a line newly sets the same as a new upstream line, or says it in nearly the same words."""
     if line[0] == '"':
         return False
     key = key_of(line)
+    starts = (line[:LIKE_START], line.removeprefix("self.")[:LIKE_START])
     near = [
         other
         for other in scene.fresh
-        if abs(len(other) - len(line)) <= NEARLY_LENGTH and other[:LIKE_START] == line[:LIKE_START]
+        if abs(len(other) - len(line)) <= NEARLY_LENGTH
+        and (other.startswith(starts[0]) or other.removeprefix("self.").startswith(starts[1]))
     ]
     if key and any(key == key_of(other) for other in near) and all(key != key_of(known) for known in scene.base.said):
         return True

@@ -8,25 +8,10 @@ from patchkit.carry.follow import Library
 from patchkit.carry.nouns import Action, Outcome
 from patchkit.carry.scene import Scene
 from patchkit.carry.vocabulary import defined_names
-from patchkit.carry.wording import chains, words
+from patchkit.carry.wording import bound_names, chains, words
 
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
-# an argument has no spaces around its "=": it names a parameter of something else
-_TARGETS = re.compile(r"\s*([\w\s,()*.]+?)(?::\s[^=]+)? [-+*/|&]?=\s")
-_BOUND = re.compile(r"\b(?:def|class)\s+(\w+)|\bfor\s+([\w\s,()]+?)\s+in\b|\b(?:as|import)\s+([\w\s,]+)")
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
-
-
-def bound_names(code: Sequence[str]) -> frozenset[str]:
-    """Return the names that some lines bind as targets of assignments, loops, imports or `as`."""
-    found: set[str] = set()
-    for line in code:
-        target = _TARGETS.match(line)
-        if target:
-            found |= words([target[1]])
-        for match in _BOUND.finditer(line):
-            found |= words([match[1] or match[2] or match[3]])
-    return frozenset(found)
 
 
 def half_landed(outcome: Outcome, scene: Scene, library: Library) -> str:
@@ -58,8 +43,9 @@ def broken_chain(outcome: Outcome, case: Case, cases: Sequence[Case]) -> str:
     if scene is None:
         return ""
     edit = outcome.edit
+    open_hunks = {other.edit.hunk for other in case.outcomes if other.action is Action.UNRESOLVED}
     for other in case.outcomes:
-        if other.action is Action.UNRESOLVED and other.edit.hunk != edit.hunk:
+        if other.edit.hunk in open_hunks - {edit.hunk}:
             shared = chains(edit.new) & chains(line.partition("=")[0] for line in other.edit.new if "=" in line)
             if shared:
                 return f"hunk {other.edit.hunk}, which sets self.{min(shared)}, is unresolved"

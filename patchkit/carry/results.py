@@ -61,7 +61,7 @@ def _faults(
         )
         yield from _twice(piece, at, scene, new, result)
         yield from _unbound(outcome, scene, new, result)
-        for misfit in misfits(result, scene.base, (at + 1, at + len(piece.text))):
+        for misfit in misfits(result, scene.base, (at + 1, at + len(piece.text)), library):
             yield Cause.SIGNATURE, misfit
         if outcome.stage is Stage.MERGE:
             yield from _misplaced(outcome, piece, at, scene, result)

@@ -5,7 +5,8 @@ from collections import Counter
 
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
 from patchkit.carry.scene import Scene
-from patchkit.carry.wording import telling
+from patchkit.carry.wording import bound_names, telling
+from patchkit.scopes import MODULE
 
 SURE_LENGTH = 12  # a shorter text may stand there for another reason
 FEW_LINES = 3  # so few equal lines count only near the place that they were written for
@@ -17,16 +18,16 @@ FEATURE_SHARE = 0.75
 _CONDITIONS = ("if ", "elif ", "while ", "raise ", "return ", "assert ")
 
 _KEY = re.compile(
-    r"""(?P<definition>(?:async\ )?def\ \w+|class\ \w+)"""
-    r"""|(?P<name>[\w.]+)\s*(?::\ [^=]+)?=(?!=)"""
-    r"""|(?P<member>\w+):\ [\w\[\]., |"]+$"""
+    r"""(?P<definition>(?:async )?def \w+|class \w+)"""
+    r"""|(?P<member>\w+:) [^=]+(?:=.*)?$"""  # a field or parameter, with or without a default
+    r"""|(?P<name>[\w.]+) ?=(?!=)"""
     r"""|(?P<flag>"--[\w-]+")"""
 )
 
 
 def ask_upstream(edit: Edit, scene: Scene) -> Outcome | None:
     """Return a drop where upstream has the edit, verbatim or in another form; None where nothing says so."""
-    for rule in (_same_change, _verbatim, _same_definition, _landed_names, _same_key):
+    for rule in (_same_change, _removed_too, _verbatim, _same_definition, _landed_names, _same_key, _same_binding):
         outcome = rule(edit, scene)
         if outcome is not None:
             return outcome
@@ -50,6 +51,20 @@ def _same_change(edit: Edit, scene: Scene) -> Outcome | None:
     if telling(theirs) and telling(ours) == telling(theirs):
         return _drop(edit, f"upstream made the same change in another layout at {scene.path}:{lo + 1}")
     return None
+
+
+def _removed_too(edit: Edit, scene: Scene) -> Outcome | None:
+    """The edit only removes lines, and upstream no longer has them in that scope either."""
+    removed = Counter(telling(scene.base.lines[edit.lo : edit.hi]))
+    scope = scene.scope_of(edit)
+    if edit.new or not removed or scope == MODULE or not scene.has_scope(scope):
+        return None
+    if any(scene.alignment.keeps(at) for at in range(edit.lo, edit.hi) if scene.base.telling[at]):
+        return None
+    before, after = scene.counts(scene.base, scope), scene.counts(scene.new, scope)
+    if any(after[line] > before[line] - n or scene.fresh[line] for line, n in removed.items()):
+        return None
+    return _drop(edit, f"upstream no longer has the lines that it removes in {scope} of {scene.path}")
 
 
 def _verbatim(edit: Edit, scene: Scene) -> Outcome | None:
@@ -102,6 +117,19 @@ def _landed_names(edit: Edit, scene: Scene) -> Outcome | None:
     if len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
         return _drop(edit, f"upstream has the feature: {shown} and {len(landed)} of its {len(whole)} names")
     return None
+
+
+def _same_binding(edit: Edit, scene: Scene) -> Outcome | None:
+    """Each variable that the edit newly binds is newly bound upstream, a few lines away in the same scope."""
+    scope = scene.scope_of(edit)
+    lines = telling(edit.new)
+    names = bound_names(edit.new)
+    if edit.hi > edit.lo or len(names) != len(lines) or not names or scope == MODULE or not scene.has_scope(scope):
+        return None
+    had = bound_names(scene.base.lines[at] for at in scene.lines_in(scene.base, scope))
+    if names & had or not names <= bound_names(_fresh_near(edit, scene)):
+        return None
+    return _drop(edit, f"upstream newly binds {', '.join(sorted(names))} in {scope} of {scene.path}")
 
 
 def _own_conditions(edit: Edit, scene: Scene, scope: str) -> str:

@@ -7,6 +7,9 @@ from functools import lru_cache
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _CHAIN = re.compile(r"\bself\.([A-Za-z_]\w*)")
+# an argument has no spaces around its "=": it names a parameter of something else
+_TARGETS = re.compile(r"\s*([\w\s,()*.]+?)(?::\s[^=]+)? [-+*/|&]?=\s")
+_BOUND = re.compile(r"\b(?:def|class)\s+(\w+)|\bfor\s+([\w\s,()]+?)\s+in\b|\b(?:as|import)\s+([\w\s,]+)")
 _SAYS = re.compile(r"\w\w")
 _TRIVIAL = frozenset(
     {"else:", "try:", "finally:", "return", "return None", "pass", "break", "continue", "return True", "return False"}
@@ -39,3 +42,15 @@ def words(lines: Iterable[str]) -> frozenset[str]:
 def chains(lines: Iterable[str]) -> frozenset[str]:
     """Return the attributes of self that some lines use."""
     return frozenset(_CHAIN.findall("\n".join(lines)))
+
+
+def bound_names(code: Iterable[str]) -> frozenset[str]:
+    """Return the names that some lines bind as targets of assignments, loops, imports or `as`."""
+    found: set[str] = set()
+    for line in code:
+        target = _TARGETS.match(line)
+        if target:
+            found |= words([target[1]])
+        for match in _BOUND.finditer(line):
+            found |= words([match[1] or match[2] or match[3]])
+    return frozenset(found)
