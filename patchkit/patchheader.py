@@ -6,15 +6,22 @@ from dataclasses import dataclass, field
 
 from patchkit.errors import PatchError
 from patchkit.hunks import ChangeKind, FilePatch
+from patchkit.patchnames import (
+    default_name,
+    name_text,
+    quote_name,
+    read_name,
+    read_plain_name,
+    shown_name,
+    split_names,
+    strip_components,
+    strip_of,
+)
 
 DEV_NULL = b"/dev/null"
 MAX_HEADER_LINE = 32768  # bytes; two quoted names of PATH_MAX each
 _NO_NAME = "no line of this section names its file"
 _INDEX = re.compile(rb"([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
-_ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
-_LETTERS = {code: letter for letter, code in _ESCAPES.items()}
-_ESCAPE = rb'\\([abtnvfr"\\]|[0-3][0-7][0-7])'
-_QUOTED = rb'"((?:[^"\\]|\\.)*)"'
 
 
 @dataclass(slots=True)
@@ -64,8 +71,8 @@ def read_git_head(cursor: Cursor) -> FilePatch:
     if len(cursor.peek()) > MAX_HEADER_LINE:
         raise cursor.fault("PK120", "a header line is longer than two names can be")
     names = cursor.peek().removeprefix(b"diff --git ")
-    strip = _strip_of(names)
-    facts = _Facts(_default_name(names, strip), strip, start)
+    strip = strip_of(names)
+    facts = _Facts(default_name(names, strip), strip, start)
     cursor.at += 1
     while cursor.peek().endswith(b"\n") and not cursor.peek().startswith(b"@@ -"):
         if not _read_header_line(cursor, facts):
@@ -87,17 +94,17 @@ def read_plain_head(cursor: Cursor) -> FilePatch:
     Source: git apply.c, parse_traditional_patch(); time stamps of 1970 mean "does not exist", as there.
     """
     old, new = cursor.lines[cursor.at : cursor.at + 2]
-    old_raw, new_raw = _plain_name(old[4:]), _plain_name(new[4:])
+    old_raw, new_raw = read_plain_name(old[4:]), read_plain_name(new[4:])
     names = [name for name in (old_raw, new_raw) if name != DEV_NULL]
     if not names or b"" in names:
         raise cursor.fault("PK110", _NO_NAME)
     strip = 0 if (len(names) == 2 and old_raw == new_raw) or any(b"/" not in name for name in names) else 1
-    stripped = [_strip_components(name, strip) for name in names]
+    stripped = [strip_components(name, strip) for name in names]
     if None in stripped:
         raise cursor.fault("PK110", _NO_NAME)
     path = min((name for name in stripped if name), key=len)  # of f and f.orig the shorter one
     if not all(name and name.startswith(path) for name in stripped):
-        found = " and ".join(_shown(name) for name in stripped)
+        found = " and ".join(shown_name(name) for name in stripped)
         raise cursor.fault(
             "PK110", "the names in this section differ", found=found, hint="is its `diff --git` line lost?"
         )
@@ -107,7 +114,9 @@ def read_plain_head(cursor: Cursor) -> FilePatch:
         kind = ChangeKind.DELETE
     else:
         kind = ChangeKind.MODIFY
-    section = FilePatch(_text(path), _text(path), kind, strip=strip, patch_line=cursor.at + 1, header=(old, new))
+    section = FilePatch(
+        name_text(path), name_text(path), kind, strip=strip, patch_line=cursor.at + 1, header=(old, new)
+    )
     cursor.at += 2
     return section
 
@@ -117,13 +126,6 @@ def head_lines(section: FilePatch) -> tuple[bytes, ...]:
     if section.header and _still_true(section):
         return section.header
     return tuple(_canonical_lines(section))
-
-
-def quote_name(name: bytes) -> bytes:
-    """Quote a name as git does with core.quotePath on; a plain name stays as it is."""
-    if not any(byte < 0x20 or byte >= 0x7F or byte in b'"\\' for byte in name):
-        return name
-    return b'"' + b"".join(_escape(byte) for byte in name) + b'"'
 
 
 # -- reading ----------------------------------------------------------------------------------------------
@@ -148,17 +150,17 @@ def _take_file_line(cursor: Cursor, facts: _Facts, line: bytes) -> None:
     is_old = line.startswith(b"--- ")
     facts.file_lines.add(line[:3])
     absent = (ChangeKind.CREATE if is_old else ChangeKind.DELETE) in facts.kinds
-    raw = _raw_name(line[4:])
+    raw = read_name(line[4:])
     if raw == DEV_NULL:
         if not absent:
             wanted = "new file mode" if is_old else "deleted file mode"
             raise cursor.fault("PK110", f"/dev/null without a `{wanted}` line", hint=f"add `{wanted} 100644`")
         return
-    name = _strip_components(raw, facts.strip) if raw else None
+    name = strip_components(raw, facts.strip) if raw else None
     known = facts.old_name if is_old else facts.new_name
     if absent or not name or (known is not None and known != name):
-        expected = "/dev/null" if absent else _shown(known)
-        raise cursor.fault("PK110", "the names in this section differ", found=f"{_shown(raw)}, expected {expected}")
+        expected = "/dev/null" if absent else shown_name(known)
+        raise cursor.fault("PK110", "the names in this section differ", found=f"{shown_name(raw)}, expected {expected}")
     if is_old:
         facts.old_name = name
     else:
@@ -168,7 +170,7 @@ def _take_file_line(cursor: Cursor, facts: _Facts, line: bytes) -> None:
 def _take_index(cursor: Cursor, facts: _Facts, rest: bytes) -> None:
     match = _INDEX.fullmatch(rest)
     if not match:
-        raise cursor.fault("PK110", "the index line is damaged", found=_shown(rest))
+        raise cursor.fault("PK110", "the index line is damaged", found=shown_name(rest))
     facts.ids = (match[1].decode(), match[2].decode())
     if match[3] and not facts.old_mode:
         facts.old_mode = _mode(cursor, match[3])
@@ -206,7 +208,7 @@ def _take_target(cursor: Cursor, facts: _Facts, rest: bytes, kind: ChangeKind) -
 
 def _take_similarity(cursor: Cursor, _facts: _Facts, rest: bytes) -> None:
     if not re.fullmatch(rb"[0-9]{1,3}%", rest):
-        raise cursor.fault("PK110", "the similarity is no percentage", found=_shown(rest))
+        raise cursor.fault("PK110", "the similarity is no percentage", found=shown_name(rest))
 
 
 _TAKERS = {
@@ -239,12 +241,12 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
         case ChangeKind.RENAME | ChangeKind.COPY:
             agree = facts.old_name is not None and facts.new_name is not None
             old, new = (old, new) if agree else (None, None)
-            if (old, new) in tuple(_splits(cursor.lines[facts.start].removeprefix(b"diff --git "))):
+            if (old, new) in tuple(split_names(cursor.lines[facts.start].removeprefix(b"diff --git "))):
                 facts.strip = 0
         case ChangeKind.MODIFY | ChangeKind.MODE:
             differ = old != new or (facts.default_name is not None and facts.default_name != new)
             if old and new and differ:
-                found = f"{_shown(old)} and {_shown(new)}"
+                found = f"{shown_name(old)} and {shown_name(new)}"
                 raise cursor.fault("PK110", "the names in this section differ", at=facts.start, found=found)
     if not old or not new:
         raise cursor.fault("PK110", _NO_NAME, at=facts.start)
@@ -253,8 +255,8 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
     if bool(facts.old_mode) < bool(facts.new_mode) and kind is not ChangeKind.CREATE:
         raise cursor.fault("PK110", "a new mode without an old mode", at=facts.start)
     return FilePatch(
-        _text(old),
-        _text(new),
+        name_text(old),
+        name_text(new),
         kind,
         preimage_id=facts.ids[0],
         postimage_id=facts.ids[1],
@@ -268,108 +270,21 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
 
 def _mode(cursor: Cursor, rest: bytes) -> str:
     if not re.fullmatch(rb"[0-7]{6}", rest):
-        raise cursor.fault("PK116", f"{_shown(rest)} is not a file mode", hint="100644, or 100755 for a program")
+        raise cursor.fault("PK116", f"{shown_name(rest)} is not a file mode", hint="100644, or 100755 for a program")
     return rest.decode()
 
 
 def _moved_name(cursor: Cursor, rest: bytes) -> bytes:
-    name = _raw_name(rest)
+    name = read_name(rest)
     if not name:
         raise cursor.fault("PK110", _NO_NAME)
     return name
-
-
-# -- names ------------------------------------------------------------------------------------------------
-
-
-def _raw_name(rest: bytes) -> bytes | None:
-    """Return the name at the start of the text, unquoted; None if its quotes are damaged."""
-    if rest.startswith(b'"'):
-        match = re.match(_QUOTED, rest)
-        return _unquote(match[1]) if match and not rest[match.end() :].strip(b"\t\r\n") else None
-    return rest.partition(b"\t")[0].partition(b"\r")[0].partition(b"\n")[0]
-
-
-def _plain_name(rest: bytes) -> bytes:
-    """Return the name on a `---` line of a plain diff, without a time stamp that a space sets off."""
-    name = _raw_name(rest) or b""
-    return re.sub(rb" +[0-9]{4}-[0-9]{2}-[0-9]{2} +[0-9:.]+( +[-+][0-9:]+)?$", b"", name)
 
 
 def _is_epoch(line: bytes) -> bool:
     return bool(
         re.search(rb"\s(1970-01-01|1969-12-31) [0-9]{2}:[0-9]{2}:00(\.0+)? [-+][0-9]{2}:?[0-9]{2}$", line.rstrip())
     )
-
-
-def _unquote(inner: bytes) -> bytes | None:
-    if b"\\" in re.sub(_ESCAPE, b"", inner):
-        return None
-    return re.sub(_ESCAPE, lambda m: bytes([_ESCAPES[m[1]] if m[1] in _ESCAPES else int(m[1], 8)]), inner)
-
-
-def _escape(byte: int) -> bytes:
-    if byte in _LETTERS:
-        return b"\\" + _LETTERS[byte]
-    return bytes([byte]) if 0x20 <= byte < 0x7F else b"\\%03o" % byte
-
-
-def _splits(names: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each way to read the rest of a `diff --git` line as two names."""
-    names = names.rstrip(b"\r\n")
-    first = re.match(_QUOTED, names) if names.startswith(b'"') else None
-    if first:
-        left, right = _raw_name(first[0]), _raw_name(names[first.end() + 1 :])
-        if left and right:
-            yield left, right
-        return
-    at = -1
-    while (at := _next_blank(names, at + 1)) >= 0:
-        left, rest = names[:at], names[at + 1 :]
-        right = _raw_name(rest) if rest.startswith(b'"') else rest
-        if left and right:
-            yield left, right
-
-
-def _next_blank(text: bytes, start: int) -> int:
-    """Return the index of the next space or tab; -1 if there is none."""
-    found = [at for at in (text.find(b" ", start), text.find(b"\t", start)) if at >= 0]
-    return min(found, default=-1)
-
-
-def _strip_of(names: bytes) -> int:
-    """Return 0 for a line made with --no-prefix (two equal names), else 1."""
-    return 0 if any(left == right for left, right in _splits(names)) else 1
-
-
-def _default_name(names: bytes, strip: int) -> bytes | None:
-    """Return the name that both halves of the `diff --git` line agree on.
-
-    A carriage return counts as part of the name, as for git; a section that has its name elsewhere survives that.
-    """
-    if names.endswith(b"\r\n"):
-        return None
-    for left, right in _splits(names):
-        name = _strip_components(left, strip)
-        if name and name == _strip_components(right, strip):
-            return name
-    return None
-
-
-def _strip_components(name: bytes, count: int) -> bytes | None:
-    for _ in range(count):
-        _, slash, name = name.partition(b"/")
-        if not slash:
-            return None
-    return name or None
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")
-
-
-def _shown(name: bytes | None) -> str:
-    return "nothing" if name is None else repr(name.decode("utf-8", "replace"))
 
 
 # -- writing ----------------------------------------------------------------------------------------------

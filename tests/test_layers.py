@@ -18,6 +18,7 @@ LAYERS = [
     "results",
     "versions",
     "pinsites",
+    "patchnames",
     "patchheader",
     "binarypatch",
     "patchtext",
