@@ -35,8 +35,9 @@ def split_names(names: bytes) -> Iterator[tuple[bytes, bytes]]:
     names = names.rstrip(b"\r\n")
     first = re.match(_QUOTED, names) if names.startswith(b'"') else None
     if first:
-        left, right = read_name(first[0]), read_name(names[first.end() + 1 :])
-        if left and right:
+        blank, rest = names[first.end() : first.end() + 1], names[first.end() + 1 :]
+        left, right = read_name(first[0]), read_name(rest)
+        if left and right and blank in (b" ", b"\t"):
             yield left, right
         return
     at = -1

@@ -110,6 +110,9 @@ def test_name_and_kind(raw: bytes, path: str, kind: ChangeKind) -> None:
         pytest.param(
             b"diff --git a/f b/f\r\nold mode 100644\r\nnew mode 100755\r\n", "PK110", "x.patch:1", id="CRLF mode"
         ),
+        pytest.param(
+            b'diff --git "a/\\344"7"b/\\344"\nold mode 100644\nnew mode 100755\n', "PK110", "x.patch:1", id="no blank"
+        ),
         pytest.param(b"--- a/f\n+++ b/g\n" + BODY, "PK110", "x.patch:1", id="a rename without its git line"),
         pytest.param(
             HEAD + b"@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline", "PK102", "x.patch:9", id="a marker that git overlooks"
