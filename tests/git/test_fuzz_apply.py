@@ -161,3 +161,12 @@ def test_the_file_inside_the_image_and_git_agree(tmp_path: Path, pytestconfig: p
         wrong += [f"seed {seed} ({', '.join(case.damages)}): {found}"] if found else []
         shutil.rmtree(tmp_path / "case", ignore_errors=True)
     assert not wrong, "\n".join(wrong[:50])
+
+
+@pytest.mark.parametrize(
+    "seed", [126, 243, 1895, 1982, 2234, 2788, 3181, 3417, 3818, 200047, 300056, 300684, 301777, 400351, 400560, 509055]
+)
+def test_cases_that_once_disagreed(seed: int, tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "case").mkdir()
+    assert disagreement(make_case(seed, tmp_path / "repository"), tmp_path / "case") == ""
