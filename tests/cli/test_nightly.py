@@ -317,6 +317,42 @@ def test_nightly_outside_of_git_is_refused(store: Path) -> None:
     assert done.stderr.startswith("error: nightly needs a git repository")
 
 
+def test_shallow_clone_is_enough(store: Path, tmp_path: Path) -> None:
+    git(store, "commit", "-q", "--allow-empty", "-m", "second")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{store}", "shallow")
+    result = nightly(tmp_path / "shallow")
+    assert result.outcome == "published", result.failure
+    assert git(tmp_path / "shallow", "rev-parse", TAG + "^{commit}") == result.commit
+
+
+def test_linked_worktree_is_a_repository_too(store: Path, tmp_path: Path) -> None:
+    git(store, "worktree", "add", "-q", str(tmp_path / "linked"))
+    result = nightly(tmp_path / "linked")
+    assert result.outcome == "published", result.failure
+    assert git(store, "rev-parse", TAG + "^{commit}") == result.commit
+
+
+def test_store_in_a_subfolder(store: Path) -> None:
+    (store / "fork").mkdir()
+    git(store, "mv", "patches", "version.txt", "fork/")
+    git(store, "commit", "-q", "-m", "move")
+    result = nightly(store / "fork")
+    assert result.outcome == "published", result.failure
+    assert git(store, "show", f"{TAG}:fork/version.txt") == TAG
+    git(store, "merge", "-q", result.branch)
+    assert nightly(store / "fork").outcome == "nothing"
+
+
+def test_hooks_and_settings_of_the_repository_take_no_part(store: Path) -> None:
+    for hook in ("reference-transaction", "pre-commit", "post-checkout"):
+        (store / ".git/hooks" / hook).write_text("#!/bin/sh\nexit 1\n")
+        (store / ".git/hooks" / hook).chmod(0o755)
+    git(store, "config", "core.autocrlf", "true")
+    git(store, "config", "commit.gpgsign", "true")
+    result = nightly(store)
+    assert result.outcome == "published", result.failure
+
+
 def test_uncommitted_patches_are_noted(store: Path) -> None:
     (store / "patches/v0.5.13/timeouts.patch").write_text("Description: in the making\n")
     result = nightly(store)

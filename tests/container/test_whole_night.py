@@ -21,7 +21,7 @@ from patchkit.verbs.nightly import Wish, run_nightly
 from patchkit.verbs.rebase import Settling, begin_rebase, continue_rebase
 from patchkit.verbs.rebase import Wish as RebaseWish
 
-pytestmark = [pytest.mark.network, pytest.mark.container, pytest.mark.slow]
+pytestmark = [pytest.mark.network, pytest.mark.container, pytest.mark.slow, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parent.parent.parent
 CACHE = cache_folder()  # before HOME is sealed: upstreams are downloaded once
 NIGHT = Wish(day=date(2037, 1, 1), when=2_114_380_800, author=("A U Thor", "author@example.com"), engine="podman")
