@@ -96,10 +96,6 @@ class ObjectStore:
         assert tree is not None
         return tree
 
-    def commit_at(self, ref: str) -> str:
-        """Return the id of the commit that the ref names."""
-        return self._git("rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
-
     def note(self, ref: str) -> str:
         """Return the note with which the files of the ref were kept."""
         return self._git("log", "-1", "--format=%s", "--end-of-options", ref).decode().strip()

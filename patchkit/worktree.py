@@ -18,6 +18,7 @@ from patchkit.versions import is_version
 
 BRANCH = "topics"
 BASE = "refs/patchkit/base"
+_PIN = "refs/patchkit/pin"
 _START = "refs/patchkit/start"
 _STATE = "patchkit.json"
 _TIMEOUT_S = 300.0
@@ -114,11 +115,9 @@ def create_edit(
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text("* -text -filter -ident -working-tree-encoding\n")
         (info / "exclude").write_text("__pycache__/\n*.pyc\n")
-        (scratch / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)
-        (scratch / ".git" / "objects" / "info" / "alternates").write_text(
-            f"{upstream.objects.path.resolve()}/objects\n"
-        )
-        stream = b"".join(_stream(upstream.objects.commit_at(upstream.ref), topics))
+        # Copied, not borrowed: the edit must outlive the cache.
+        _git(scratch, "fetch", "-q", "--no-tags", str(upstream.objects.path.resolve()), f"+{upstream.ref}:{_PIN}")
+        stream = b"".join(_stream(topics))
         _git(scratch, "fast-import", "--quiet", "--done", stdin=stream)
         mark_start(scratch, pin, files)
         _git(scratch, "checkout", "-q", "-f", BRANCH)
@@ -275,7 +274,7 @@ def _entry(mode: str, blob: str) -> Entry | None:
     return None if mode == "000000" else Entry(mode, BlobId(blob))
 
 
-def _stream(commit: str, topics: Sequence[TopicFiles]) -> Iterator[bytes]:
+def _stream(topics: Sequence[TopicFiles]) -> Iterator[bytes]:
     """Yield a fast-import stream: the pin, with the modes that the patches speak of, and a commit a topic."""
     modes: dict[str, File] = {}
     seen: set[str] = set()
@@ -283,7 +282,7 @@ def _stream(commit: str, topics: Sequence[TopicFiles]) -> Iterator[bytes]:
         modes.update({path: file for path, file in topic.before.items() if file is not None and path not in seen})
         seen.update(topic.before)
     odd = {path: file for path, file in modes.items() if file.mode != "100644"}
-    parent = commit.encode()
+    parent = _PIN.encode()
     if odd:
         yield b"commit " + BASE.encode() + b"\ncommitter patchkit <patchkit@invalid> 0 +0000\n"
         yield b"data 20\nmodes as patches say\nfrom " + parent + b"\n"

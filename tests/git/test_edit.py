@@ -1,6 +1,7 @@
 """An edit goes out and comes back: nothing changes where nothing was done, else that alone which was done."""
 
 import re
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from patchkit.verbs.status import tell_status
 from patchkit.verbs.verify import verify_pins
 from tests.git import patchfolders as make
 from tests.git.patchfolders import COUNTED, GUARDED, LIMITS, V13, Field, git
+from tests.git.releases import cache
 
 PIN = "v0.5.13"
 KERNEL = "../sgl-kernel/setup.py"
@@ -290,3 +292,12 @@ def test_new_topic_begins_empty_and_is_taken_when_it_is_filled(field: Field) -> 
     assert b"+RETRIES = 3" in files(field)["retries.patch"]
     with pytest.raises(ConfigError, match="has a topic retries already"):
         begin_topic(field.base, PIN, "retries", field.access)
+
+
+def test_edit_outlives_its_cache(field: Field, tmp_path: Path) -> None:
+    amend(worktree(field), "srt/limits.py", "B = 1", "B = 2")
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "other").mkdir()
+    access = cache(tmp_path / "other", make.RELEASES)
+    assert states(refresh_pin(field.base, PIN, access))["limits"] is TopicState.EDITED
+    assert b"+B = 2" in files(field)["limits.patch"]
