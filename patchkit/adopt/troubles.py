@@ -93,7 +93,8 @@ def belonging_troubles(patch_set: PatchSet, belonging: Belonging, stated: int) -
         f"its base is no release that was looked at; the nearest is v{best.version}",
         found=f"v{best.version} has {len(best.same)} of {stated} preimage blobs"
         + (f"; {', '.join(also[:2])}" if also else "; the others are of no release"),
-        hint="a commit between releases, or a tree that was patched before; the pin is the nearest release",
+        hint="if hunks have no place, carry it from the tree that it was made on: "
+        f"patchkit rebase --patch {patch_set.files[0].shown} --base CHECKOUT --onto v{best.version} --out DIR",
     )
 
 

@@ -19,7 +19,7 @@ from tests.git.patchfolders import COUNTED, GUARDED, V15, Field, git
 def field(tmp_path: Path) -> Field:
     made = make.sound(tmp_path)
     guard = made.diff({**V15, "srt/queue.py": COUNTED}, {**V15, "srt/queue.py": GUARDED})
-    made.write("docker/patch/v0.5.15/sglang-guard.patch", guard)
+    made.write("docker/patch/v0.5.15/queue_guard.diff", guard)
     return made
 
 
@@ -54,21 +54,21 @@ def test_edit_is_written_where_the_project_has_the_patch(field: Field) -> None:
     git(folder, "commit", "-q", "-a", "--amend", "--no-edit")
     refresh_pin(field.base, "v0.5.15", field.access)
     after = theirs(field)
-    assert {name for name in after if after[name] != before.get(name)} == {"patch/v0.5.15/sglang-guard.patch"}
-    assert (field.base / "patches/v0.5.15/guard.patch").is_symlink()
-    assert b"else 0" in after["patch/v0.5.15/sglang-guard.patch"]
+    assert {name for name in after if after[name] != before.get(name)} == {"patch/v0.5.15/queue_guard.diff"}
+    assert (field.base / "patches/v0.5.15/queue-guard.patch").is_symlink()
+    assert b"else 0" in after["patch/v0.5.15/queue_guard.diff"]
 
 
 def test_new_pin_looks_like_its_neighbours(field: Field) -> None:
     adopt(field)
     write_new_pin(
-        field.base, "v0.5.16", {"guard.patch": b"g", "downstream.patch": b"d", "new.patch": b"n", "series": b""}
+        field.base, "v0.5.16", {"queue-guard.patch": b"g", "downstream.patch": b"d", "new.patch": b"n", "series": b""}
     )
     folder = field.base / "docker/patch/v0.5.16"
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
-        "sglang.patch": b"d", "sglang-guard.patch": b"g", "sglang-new.patch": b"n",
+        "sglang.patch": b"d", "queue_guard.diff": b"g", "sglang-new.patch": b"n",
     }  # fmt: skip
-    assert (field.base / "patches/v0.5.16/guard.patch").read_bytes() == b"g"
+    assert (field.base / "patches/v0.5.16/queue-guard.patch").read_bytes() == b"g"
     assert not (field.base / "patches/v0.5.16/series").is_symlink()
 
 
@@ -77,16 +77,16 @@ def test_pin_that_cannot_be_written_leaves_nothing(field: Field) -> None:
     (field.base / "docker/patch/v0.5.16").mkdir()
     (field.base / "docker/patch/v0.5.16/sglang.patch").write_bytes(b"other")
     with pytest.raises(ConfigError, match="with other content"):
-        write_new_pin(field.base, "v0.5.16", {"guard.patch": b"g", "downstream.patch": b"d"})
+        write_new_pin(field.base, "v0.5.16", {"queue-guard.patch": b"g", "downstream.patch": b"d"})
     assert not (field.base / "patches/v0.5.16").exists()
-    assert not (field.base / "docker/patch/v0.5.16/sglang-guard.patch").exists()
+    assert not (field.base / "docker/patch/v0.5.16/queue_guard.diff").exists()
 
 
 def test_split_leaves_its_pieces_in_the_project(field: Field) -> None:
     adopt(field)
     split_topic(field.base, "v0.5.15", "downstream", field.access)
     names = {path.name for path in (field.base / "docker/patch/v0.5.15").iterdir()}
-    assert names == {"sglang-limits.patch", "sglang-queue.patch", "sglang-guard.patch"}
+    assert names == {"sglang-limits.patch", "sglang-queue.patch", "queue_guard.diff"}
     assert len(read_series(field.base, "v0.5.15").topics) == 3
 
 
