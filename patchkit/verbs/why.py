@@ -4,11 +4,11 @@ from pathlib import Path
 
 from patchkit.errors import ConfigError
 from patchkit.headers import read_head
-from patchkit.model import SOURCE_PREFIX, LineKind, Placement, Topic
+from patchkit.model import SOURCE_PREFIX, LineKind
 from patchkit.objects import File, ObjectStore
 from patchkit.patchtext import read_patch
 from patchkit.results import Why, WhyHunk
-from patchkit.rules.compose import Composed, NamedPatch, compose, inside, touched_paths
+from patchkit.rules.compose import NamedPatch, compose, inside, touched_paths
 from patchkit.rules.subject import PatchedFile, Site
 from patchkit.store import PATCHES, chosen_pin, read_series, read_topics
 from patchkit.upstream import Access, bring_pin
@@ -41,7 +41,7 @@ def tell_why(root: Path, place: str, access: Access, *, pin: str | None = None) 
         return WhyHunk(
             topic=site.topic,
             title=said.title if said else heads[site.topic].subject,
-            why=_reason(said),
+            why=said.fault if said else "",
             hunk=site.hunk.name,
             patch_file=site.patch_file,
             patch_line=patch_line or site.hunk.patch_line,
@@ -50,7 +50,7 @@ def tell_why(root: Path, place: str, access: Access, *, pin: str | None = None) 
             upstream=tuple(references),
         )
 
-    sites = [site for site in whole.sites if site.hunk.path == path and _is_placed(site.placement)]
+    sites = [site for site in whole.sites if site.hunk.path == path and site.placement.at is not None]
     if line is None:
         return Why(name, path, 0, "", tuple(told(site) for site in sorted(sites, key=lambda site: site.line)))
     text = _line_of(file, line, place)
@@ -58,7 +58,7 @@ def tell_why(root: Path, place: str, access: Access, *, pin: str | None = None) 
     if origin is not None:
         own = [site for site in sites if site.hunk is origin.hunk]
         return Why(name, path, line, text, tuple(told(site, origin.patch_line) for site in own))
-    near = tuple(told(site) for site in sites if _removes_at(site, whole, line))
+    near = tuple(told(site) for site in sites if _removes_at(site, line))
     return Why(name, path, line, text, near, upstream_line=_upstream_line(file, line, upstream.objects))
 
 
@@ -70,16 +70,14 @@ def _split(place: str) -> tuple[str, int | None]:
 
 
 def _path(asked: str, touched: set[str]) -> str:
-    """Return the path in the repository that a person means."""
+    """Return the path in the repository that a person means: the first reading that the series knows."""
     plain = asked.replace("\\", "/")
-    at = plain.rfind("python/sglang/")
-    candidates = [plain[at:]] if at >= 0 else []
-    at = plain.rfind("sglang/srt/")
-    candidates += [f"python/{plain[at:]}"] if at >= 0 else []
-    candidates += [plain, f"python/{plain}", SOURCE_PREFIX + plain]
-    ends = [path for path in sorted(touched) if path.endswith(f"/{plain.lstrip('/')}")]
-    known = [path for path in candidates if path in touched] or (ends if len(ends) == 1 else [])
-    return (known or candidates)[0] if not plain.startswith("srt/") else (known or [SOURCE_PREFIX + plain])[0]
+    marks = (("python/sglang/", ""), ("sglang/srt/", "python/"))
+    readings = [prefix + plain[plain.rfind(mark) :] for mark, prefix in marks if mark in plain]
+    readings += [SOURCE_PREFIX + plain, plain]
+    known = [path for path in readings if path in touched]
+    ends = [path for path in touched if path.endswith(f"/{plain.lstrip('/')}")]
+    return (known or (ends if len(ends) == 1 else readings))[0]
 
 
 def _line_of(file: PatchedFile, line: int, place: str) -> str:
@@ -107,15 +105,7 @@ def _upstream_line(file: PatchedFile, line: int, objects: ObjectStore) -> int:
     return line + shift
 
 
-def _removes_at(site: Site, whole: Composed, line: int) -> bool:
+def _removes_at(site: Site, line: int) -> bool:
     """Whether the hunk only removes lines, just above or at this line."""
-    kinds = {each.kind for each in site.hunk.lines}
-    return LineKind.ADDED not in kinds and abs(site.line - line) <= 1 and bool(whole.files)
-
-
-def _is_placed(placement: Placement) -> bool:
-    return placement.at is not None
-
-
-def _reason(topic: Topic | None) -> str:
-    return topic.fault if topic else ""
+    adds = any(each.kind is LineKind.ADDED for each in site.hunk.lines)
+    return not adds and abs(site.line - line) <= 1
