@@ -76,7 +76,7 @@ class NameIndex:
 
     def has_word(self, word: str) -> bool:
         """Whether the identifier stands anywhere in the Python files of the unpatched tree."""
-        return b"\n" + word.encode() + b"\n" in self._names["words"]
+        return word.encode() in self._words
 
     def is_stored(self, attribute: str) -> bool:
         """Whether some line of the unpatched tree assigns an attribute of this name, on whatever object."""
@@ -93,6 +93,10 @@ class NameIndex:
             rb"^(\w+)\t(.*)\t.*\b%s\b.*$" % re.escape(name.encode()), self._names["heirs"], re.MULTILINE
         )
         return tuple((os.fsdecode(match[2]), match[1].decode()) for match in found)
+
+    @cached_property
+    def _words(self) -> frozenset[bytes]:
+        return frozenset(self._names["words"].split(b"\n"))
 
     def sources(self) -> Mapping[str, bytes]:
         """Return every Python file of the unpatched tree."""

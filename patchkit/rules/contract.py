@@ -22,6 +22,8 @@ from patchkit.rules.symbols import (
 )
 
 _Use = tuple[ast.AST, Place]
+# What values of Python's own types have; their type is not followed.
+_BUILT_IN = {name for kind in (str, bytes, list, dict, set, tuple, int, float, BaseException) for name in dir(kind)}
 
 
 def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
@@ -118,10 +120,48 @@ def _attribute(
         return
     module = named(symbols, node.value, place)
     if module.kind is not Kind.MODULE or module.source is None:
+        yield from _nowhere(symbols, subject, file, node, place)
         return
     if symbols.look_up(module.source, node.attr).kind is Kind.MISSING and not _is_submodule(module, node, subject):
         what = f"`{chain}` is not there: the module has no {node.attr}"
         yield finding_at("PK605", file, line, what, hint="upstream moved or renamed it")
+
+
+def _nowhere(
+    symbols: Symbols, subject: Subject, file: PatchedFile, node: ast.Attribute, place: Place
+) -> Iterator[Finding]:
+    """Yield an attribute of an object of unknown type whose name stands nowhere in the tree: renamed, or misspelt."""
+    assert subject.index is not None
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    if (
+        not isinstance(root, ast.Name)
+        or _is_foreign(symbols, root.id, place)
+        or node.attr in _BUILT_IN
+        or node.attr[:2] == "__"
+    ):
+        return
+    if subject.index.has_word(node.attr):
+        return
+    # Given by the series: defined, assigned, or named in a string, as register_parameter("x", ...) does.
+    gives = re.compile(
+        rb"\b(def|class) %s\b|\.%s\b\s*(:[^=\n]+)?=(?!=)|^\s*%s\s*[:=]|[\"']%s[\"']" % ((node.attr.encode(),) * 4),
+        re.MULTILINE,
+    )
+    if any(each.after and gives.search(each.after.text) for each in subject.python_files()):
+        return
+    what = f"`{ast.unparse(node)}`: the name {node.attr} stands nowhere in the tree"
+    yield finding_at("PK609", file, node.end_lineno or node.lineno, what, severity=Severity.WARNING,
+                     hint="upstream renamed it, or it is misspelt")  # fmt: skip
+
+
+def _is_foreign(symbols: Symbols, name: str, place: Place) -> bool:
+    """Whether a name comes from another package, of which this tree says nothing."""
+    scopes = [symbols.local_scope(function, place.source) for function in place.functions]
+    bindings = [each for scope in (*scopes, symbols.scope(place.source)) for each in scope.names.get(name, ())]
+    imports = [each for each in bindings if isinstance(each.node, ast.Import | ast.ImportFrom)]
+    return any(not is_own(each.module) for each in imports)
 
 
 def _is_submodule(module: Symbol, node: ast.Attribute, subject: Subject) -> bool:

@@ -182,6 +182,11 @@ PYTHON = {
         "The topic's own tests pass, and another entry point of upstream breaks.",
         "Give the new argument a default, or change that caller in the same topic.",
     ),
+    "PK609": Rule(
+        "an attribute's name stands nowhere in the tree",
+        "What type the object has cannot be told, but no line of upstream and none of the series has the name.",
+        "Upstream renamed it, or it is misspelt; accept it if it comes from outside.",
+    ),
 }
 
 GUARDS = {

@@ -119,7 +119,7 @@ def rules(added: str, *, imports: str = "", before: str = BEFORE) -> list[tuple[
         pytest.param("x = self.of_the_heir", "", id="from a class that inherits"),
         pytest.param("x = self.set_from_outside", "", id="set from outside"),
         pytest.param("x = self.dynamic.anything", "", id="a class with __getattr__"),
-        pytest.param("x = self.server.anything.at_all", "", id="type unknown"),
+        pytest.param("x = self.server.limit.ps", "", id="type unknown"),
         pytest.param("x = self.__class__.__name__", "", id="every object has it"),
         pytest.param("x = envs.SGLANG_WAIT.get()", "", id="environment variable"),
         pytest.param(
@@ -132,6 +132,22 @@ def rules(added: str, *, imports: str = "", before: str = BEFORE) -> list[tuple[
 )
 def test_attribute(added: str, expected: str) -> None:
     assert rules(added) == ([("PK605", expected)] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        pytest.param("x = req.sender_of_old", ["PK609"], id="nowhere"),
+        pytest.param("x = req.get().sender_of_old[0]", ["PK609"], id="nowhere, further on"),
+        pytest.param("x = req.ps", [], id="somewhere"),
+        pytest.param("req.mark_of_ours = 1\nx = req.mark_of_ours", [], id="the series sets it"),
+        pytest.param("req.get('mark_of_ours', 1)\nx = req.mark_of_ours", [], id="the series names it in a string"),
+        pytest.param("x = torch.cuda.something_new()", [], id="another package"),
+        pytest.param("x = kind.splitlines()", [], id="of a string"),
+    ],
+)
+def test_attribute_of_an_object_of_unknown_type(added: str, expected: list[str]) -> None:
+    assert [rule for rule, _ in rules(added)] == expected
 
 
 def test_moved_attribute_names_its_new_place() -> None:
