@@ -8,7 +8,7 @@ from smokekit import fakes
 from smokekit.clock import Clock
 from smokekit.events import EventLog
 from smokekit.groups import one_rank_group
-from smokekit.release import Release
+from smokekit.release import Release, require_known
 
 SLOTS = 8
 
@@ -46,7 +46,7 @@ class Decode:
         scheduler.tree_cache = self.cache
         scheduler.waiting_queue = []
         scheduler.running_batch = fakes.Batch()
-        scheduler.last_batch = scheduler.cur_batch = scheduler.chunked_req = None
+        scheduler.last_batch = scheduler.chunked_req = None
         scheduler.grammar_manager = fakes.Quiet()
         scheduler.enable_overlap = False
         scheduler.enable_hisparse = False
@@ -71,7 +71,6 @@ class Decode:
         prealloc.kv_manager = self.manager
         prealloc.transfer_queue = transfer
         prealloc.num_reserved_decode_tokens = 0
-        prealloc.pp_size = 1
         prealloc._ensure_retry_count = {}
         prealloc._ensure_last_attempt_time = {}
         prealloc._ensure_retry_interval = 0.0
@@ -79,6 +78,7 @@ class Decode:
         prealloc.req_to_token_pool = SimpleNamespace(available_size=lambda: 8)
         self.release.set_no_kv_memory(prealloc)
         self.release.finish_decode(scheduler, prealloc, transfer)
+        require_known(scheduler, prealloc, transfer)
 
     def set_manager(self, manager) -> None:
         self.prealloc.kv_manager = manager

@@ -12,7 +12,7 @@ from smokekit.clock import Clock
 from smokekit.events import EventLog
 from smokekit.groups import one_rank_group
 from smokekit.outcome import require
-from smokekit.release import Release
+from smokekit.release import Release, require_known
 
 PREFETCHED = 64  # tokens that a request of a prefetch test holds
 SLOTS = 8
@@ -55,7 +55,7 @@ class Prefill:
         scheduler.req_to_metadata_buffer_idx_allocator = self.slots
         scheduler.waiting_queue = []
         scheduler.running_batch = fakes.Batch()
-        scheduler.last_batch = scheduler.cur_batch = scheduler.chunked_req = None
+        scheduler.last_batch = scheduler.chunked_req = None
         scheduler.grammar_manager = fakes.Quiet()
         scheduler.enable_overlap = False
         scheduler.enable_priority_scheduling = False
@@ -78,11 +78,11 @@ class Prefill:
         queue.kv_manager.kv_args = SimpleNamespace(state_types=[])
         queue.req_to_metadata_buffer_idx_allocator = self.slots
         queue.token_to_kv_pool = SimpleNamespace(page_size=1)
-        queue.max_total_num_tokens = queue.max_input_len = 100
-        queue.gloo_group = group
-        queue.scheduler_stage_metrics = None
-        queue.tp_rank = queue.pp_rank = 0
-        queue.tp_size = queue.pp_size = 1
+        queue.max_total_num_tokens = 100
+        queue.pp_rank = 0
+        queue.pp_size = 1
+        self.release.finish_prefill(scheduler, queue)
+        require_known(scheduler, queue)
 
     def set_manager(self, manager) -> None:
         self.queue.kv_manager = manager

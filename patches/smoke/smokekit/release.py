@@ -6,11 +6,15 @@ gone raises AttributeError or ImportError, which is drift (outcome.py).
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import sys
 from array import array
 from collections import defaultdict
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 from smokekit import fakes
@@ -162,6 +166,8 @@ class Release:
     def connect(self, scheduler, streamer, tokenizer, metrics) -> None:
         """Give a bare scheduler its way out: output stream, tokenizer channel, metrics, ranks."""
         scheduler.metrics_collector = metrics
+        if not self.at_least("0.5.16"):
+            scheduler.cur_batch = None
         if self.at_least("0.5.16"):
             scheduler.dllm_config = None
         if self.at_least("0.5.20"):
@@ -184,7 +190,8 @@ class Release:
             scheduler.metrics_reporter = fakes.Quiet()
             scheduler.metrics_reporter.enable_metrics = True
             scheduler.batch_result_processor = fakes.Quiet()
-            scheduler.ps = SimpleNamespace(tp_rank=0, tp_size=1, pp_rank=0, pp_size=1)
+            if not self.at_least("0.5.21"):
+                scheduler.ps = SimpleNamespace(tp_rank=0, tp_size=1, pp_rank=0, pp_size=1)
         else:
             scheduler.stream_output = streamer.stream_output
             scheduler.send_to_tokenizer = tokenizer
@@ -207,6 +214,16 @@ class Release:
 
         scheduler.continue_generation(ContinueGenerationReqInput(torch_empty_cache=False))
 
+    def finish_prefill(self, scheduler, queue) -> None:
+        """Set what only some releases' bootstrap queues read."""
+        if self.at_least("0.5.20"):
+            queue.scheduler_stage_metrics = None
+        if self.at_least("0.5.21"):
+            queue.max_input_len = queue.max_total_num_tokens
+        else:
+            queue.gloo_group = scheduler.tp_cpu_group
+            queue.tp_rank, queue.tp_size = 0, 1
+
     def finish_decode(self, scheduler, prealloc, transfer) -> None:
         """Set what only some releases' decode schedulers and queues read."""
         import torch
@@ -216,6 +233,8 @@ class Release:
             prealloc._hicache_pending_restore_tokens = lambda: 0
         if self.at_least("0.5.16"):
             prealloc.held_rebootstrap_reqs = []
+        if self.at_least("0.5.17"):
+            prealloc.pp_size = 1
         if self.at_least("0.5.20"):
             prealloc._prefill_dp_rank_queries = {}
             transfer._deferred_releases = []
@@ -314,8 +333,15 @@ class Release:
 
         return conn.NixlKVSender, conn.NixlKVManager
 
-    def finish_manager(self, manager) -> None:
+    def finish_manager(self, manager, backend: str) -> None:
         """Set what only some releases' managers have."""
+        if backend == "mooncake":
+            if self.at_least("0.5.13"):
+                manager.enable_trace = False
+            if self.at_least("0.5.21"):
+                manager.state_layout_rejections = {}
+        elif not self.at_least("0.5.21"):
+            manager.exceptions = {}
         if self.at_least("0.5.16"):
             manager.is_hybrid_mla_backend = False
         if self.at_least("0.5.18"):
@@ -324,7 +350,6 @@ class Release:
         if self.at_least("0.5.21"):
             manager.deferred_bootstrap = None
             manager.sender_trace_module = None
-            manager.state_layout_rejections = {}
             manager._deferred_ack_targets = {}
             manager._deferred_ack_poisoned_rooms = set()
 
@@ -418,6 +443,35 @@ class Release:
         replace_everywhere(monkeypatch, home, "release_kv_cache", release_kv_cache)
         name = "checkpoint_kv_cache" if self.at_least("0.5.21") else "maybe_cache_unfinished_req"
         replace_everywhere(monkeypatch, home, name, cache_kv)
+
+
+def require_known(*objects: object) -> None:
+    """Raise Drift if the harness gave an object an attribute that its release does not.
+
+    A made-up attribute would hide a stale name: a hunk that reads `self.tp_rank` where the
+    release has `self.ps.tp_rank` must fail here as it would in service.
+    """
+    for thing in objects:
+        known = set(dir(type(thing))) | assigned_names(type(thing))
+        made_up = sorted(set(vars(thing)) - known)
+        require(not made_up, f"{type(thing).__name__} of this release has no {', '.join(made_up)}")
+
+
+@cache
+def assigned_names(cls: type) -> frozenset[str]:
+    """Return the attributes that the files of a class and its bases assign to self."""
+    files = {inspect.getsourcefile(base) for base in cls.__mro__ if base.__module__.startswith("sglang.")}
+    return frozenset().union(*(names_assigned_in(file) for file in files if file))
+
+
+@cache
+def names_assigned_in(file: str) -> frozenset[str]:
+    stored = (node for node in ast.walk(ast.parse(Path(file).read_text("utf-8"))) if isinstance(node, ast.Attribute))
+    return frozenset(
+        node.attr
+        for node in stored
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    )
 
 
 def replace_everywhere(monkeypatch, home: str, name: str, value) -> None:

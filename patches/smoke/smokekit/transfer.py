@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from smokekit.events import EventLog
 from smokekit.outcome import Drift
-from smokekit.release import Release
+from smokekit.release import Release, require_known
 
 SESSION = "decode:1"
 
@@ -55,15 +55,13 @@ class Backend:
         self.states = release.states
         self.sender_class, manager_class = release.backend_classes(name)
         self.manager = manager_class.__new__(manager_class)
-        self.set_state()
+        self.set_state(name)
 
-    def set_state(self) -> None:
+    def set_state(self, name: str) -> None:
         manager = self.manager
-        manager.engine = FakeEngine(self.log)
         manager.request_status = {}
         manager.failure_records = {}
         manager.failure_lock = threading.Lock()
-        manager.exceptions = {}
         manager.transfer_infos = {}
         manager.req_to_decode_prefix_len = {}
         manager.decode_kv_args_table = {}
@@ -73,13 +71,9 @@ class Backend:
         manager.enable_all_cp_ranks_for_transfer = False
         manager.is_mla_backend = True
         manager.enable_staging = False
-        manager.enable_trace = False
         manager.server_args = SimpleNamespace(dp_size=1, load_balance_method="round_robin", enable_trace=False)
         manager.attn_tp_size = manager.attn_cp_size = manager.pp_size = 1
         manager.attn_tp_rank = manager.attn_cp_rank = manager.pp_rank = manager.attn_dp_rank = 0
-        manager.session_lock = threading.Lock()
-        manager.session_failures = defaultdict(int)
-        manager.failed_sessions = set()
         manager.kv_item_lens_sum = manager.state_item_lens_sum = 1
         manager.kv_args = SimpleNamespace(
             kv_data_ptrs=[11],
@@ -90,7 +84,13 @@ class Backend:
             state_data_lens=[[1]],
             state_types=[],
         )
-        self.release.finish_manager(manager)
+        if name == "mooncake":
+            manager.engine = FakeEngine(self.log)
+            manager.session_lock = threading.Lock()
+            manager.session_failures = defaultdict(int)
+            manager.failed_sessions = set()
+        self.release.finish_manager(manager, name)
+        require_known(manager)
 
     def new_sender(self, room: int, status: int):
         """Return a real sender whose room has reached the status."""
