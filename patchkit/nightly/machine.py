@@ -88,6 +88,7 @@ class Machine:
 
     def run(self, night: Night) -> Night:
         """Do every step that is left; stop at the first that fails. Returns the night as it ended."""
+        self._keep(night)
         while (name := night.next_step) is not None:
             if name is StepName.REBASE and not night.carried:
                 night = self._keep(night.with_step(StepDone(name, 0.0, f"not needed: {night.pin_to} is here")))

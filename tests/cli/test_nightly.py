@@ -236,6 +236,15 @@ def test_new_try_sets_the_old_report_aside(store: Path) -> None:
     assert (store / f"out/{TAG}.1/report.json").is_file()
 
 
+def test_night_that_is_killed_in_its_first_step_is_resumed(store: Path) -> None:
+    steps = FakeSteps(store)
+    steps.failing["rebase"] = _raise(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        nightly(store, steps)
+    steps.failing.clear()
+    assert nightly(store, steps, resume=True).outcome == "published"
+
+
 def test_resume_is_refused_when_the_repository_moved_on(store: Path) -> None:
     steps = FakeSteps(store)
     steps.failing["smoke"] = _raise(SmokeError("no"))
