@@ -177,7 +177,7 @@ class RealSteps:
         known = published_tags(self.root, Path(night.listed) if night.listed else None)
         tag = plan_bump(known.valid | {head.version()}, date.fromisoformat(night.day))
         dirty = self.repository.uncommitted(head.image_paths())
-        notes = (f"{len(dirty)} uncommitted changes are not part of it: {dirty[0].strip()}",) if dirty else ()
+        notes = (f"not committed, so not part of it: {', '.join(line[3:] for line in dirty)}",) if dirty else ()
         return Resolved(str(tag), work, notes)
 
     def newest(self) -> str:
@@ -215,7 +215,7 @@ class RealSteps:
 
         result = verify_pins(root, [night.pin_to], self.access)
         findings = sum(len(subject.findings) for subject in result.subjects)
-        note = f"{findings} findings" if findings else "every rule holds"
+        note = f"{findings} finding{'s' * (findings > 1)}" if findings else "every rule holds"
         text = f"```\n{render_text(result)}\n```\n".encode()
         return Told(note, result.exit_code, f"patchkit verify {night.pin_to}", render_json(result), {"verify.md": text})
 

@@ -365,7 +365,7 @@ def test_hooks_and_settings_of_the_repository_take_no_part(store: Path) -> None:
 def test_uncommitted_patches_are_noted(store: Path) -> None:
     (store / "patches/v0.5.13/timeouts.patch").write_text("Description: in the making\n")
     result = nightly(store)
-    assert result.notes == ("1 uncommitted changes are not part of it: M patches/v0.5.13/timeouts.patch",)
+    assert result.notes == ("not committed, so not part of it: patches/v0.5.13/timeouts.patch",)
 
 
 @dataclass
