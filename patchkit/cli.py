@@ -798,3 +798,12 @@ def _rebase(wish: dict[str, Any]) -> "Rebase":
         return verb.rebase_status(root(), access())
     asked = verb.Wish(wish["onto"], wish["source"], wish["through"], wish["accept_suspects"], wish["resolver"])
     return verb.begin_rebase(root(), access(), asked)
+
+
+@main.command()
+@click.option("--drop", metavar="NAME", default=None, help="Remove one recorded resolution.")
+def ledger(drop: str | None) -> None:
+    """List the recorded resolutions of conflicts, or remove one."""
+    from patchkit.verbs.ledger import show_ledger
+
+    show(show_ledger(root(), drop=drop))

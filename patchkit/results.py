@@ -778,3 +778,33 @@ class Explained:
     def exit_code(self) -> int:
         """Always 0."""
         return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """One recorded resolution of a conflict."""
+
+    name: str
+    path: str
+    scope: str
+    topic: str
+    onto: str
+    by: str
+    when: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """`ledger`: the recorded resolutions."""
+
+    verb: ClassVar[str] = "ledger"
+    schema: ClassVar[int] = 1
+
+    resolutions: tuple[Resolution, ...]
+    dropped: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0: to show is to succeed."""
+        return 0

@@ -3,18 +3,18 @@
 from patchkit.carry.nouns import Action, Edit, Outcome, Piece, Stage
 from patchkit.carry.placement import fits
 from patchkit.carry.scene import Scene
-from patchkit.carry.sites import Contact, Site, find_site, gaps
+from patchkit.carry.sites import Contact, Site, find_sites, gaps
 
 
 def carry_beside(edit: Edit, scene: Scene) -> Outcome | None:
     """Return the edit beside upstream's change; None where its own lines are changed, or it fits on neither side."""
-    site = find_site(edit, scene.base.lines, scene.alignment)
-    if site.contact is not Contact.TOUCHING:
-        return None
-    for lo, hi in _places(site, scene):
-        piece = Piece(scene.path, lo, hi, site.edit.new, edit.at)
-        if not fits(site.edit, piece, scene):
-            return Outcome(site.edit, Action.CARRIED, Stage.NEIGHBOURS, (_evidence(lo, hi),), (piece,))
+    for site in find_sites(edit, scene.base.lines, scene.alignment):
+        if site.contact is not Contact.TOUCHING:
+            continue
+        for lo, hi in _places(site, scene):
+            piece = Piece(scene.path, lo, hi, site.edit.new, edit.at)
+            if not fits(site.edit, piece, scene):
+                return Outcome(site.edit, Action.CARRIED, Stage.NEIGHBOURS, (_evidence(lo, hi),), (piece,))
     return None
 
 

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Sequence
+from keyword import kwlist
 
 from patchkit.carry.cases import Case
 from patchkit.carry.follow import Library
-from patchkit.carry.nouns import Action, Outcome
+from patchkit.carry.nouns import Action, Outcome, Stage
 from patchkit.carry.scene import Scene
+from patchkit.carry.undefined import KNOWN
 from patchkit.carry.vocabulary import defined_names
 from patchkit.carry.wording import bound_names, chains, words
+
+WORDS_OF_PYTHON = frozenset(kwlist)
 
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
@@ -25,13 +29,14 @@ def half_landed(outcome: Outcome, scene: Scene, library: Library) -> str:
 
 def stale_reference(outcome: Outcome, scene: Scene, library: Library) -> str:
     """The edit uses a name that the old file had and the new one, or the whole new tree, has not."""
-    code = [_COMMENT.sub("", _STRING.sub('""', line)) for line in outcome.edit.new]
+    written = outcome.pieces[0].text if outcome.stage is Stage.TOKENS and outcome.pieces else outcome.edit.new
+    code = [_COMMENT.sub("", _STRING.sub('""', line)) for line in written]
     own = bound_names(code)
     old, new = scene.base.words, scene.new.words
     attributes = chains(code) & scene.base.chains - scene.new.chains - own
     for name in sorted(attributes):
         return f"upstream no longer has self.{name} in {scene.path}"
-    for name in sorted((words(code) & old) - new - own - scene.vocabulary.brought):
+    for name in sorted((words(code) & old) - new - own - scene.vocabulary.brought - KNOWN - WORDS_OF_PYTHON):
         if not library.has_word(name):
             return f"upstream no longer has {name} anywhere"
     return ""

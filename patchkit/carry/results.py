@@ -63,6 +63,7 @@ def _faults(
         yield from _unbound(outcome, scene, new, result)
         for misfit in misfits(result, scene.base, (at + 1, at + len(piece.text)), library):
             yield Cause.SIGNATURE, misfit
+        yield from _torn(piece, at, new, result)
         if outcome.stage is Stage.MERGE:
             yield from _misplaced(outcome, piece, at, scene, result)
 
@@ -80,6 +81,18 @@ def _unbound(outcome: Outcome, scene: Scene, new: Source, result: Source) -> Ite
         return
     for name in sorted(names - new.undefined - scene.theirs.undefined):
         yield Cause.UNDEFINED, f"nothing binds {name} any more"
+
+
+def _torn(piece: Piece, at: int, new: Source, result: Source) -> Iterator[tuple[Cause, str]]:
+    """Tell when upstream's first line below a piece got into another scope."""
+    below = next((index for index in range(piece.hi, len(new.lines)) if new.lines[index].strip()), None)
+    if below is None:
+        return
+    there = at + len(piece.text) + below - piece.hi
+    if there < len(result.lines) and result.lines[there] == new.lines[below]:
+        was, now = new.scope(below), result.scope(there)
+        if was.partition("#")[0] != now.partition("#")[0]:
+            yield Cause.PLACEMENT, f"it would put upstream's line {below + 1} from {was} into {now}"
 
 
 def _misplaced(outcome: Outcome, piece: Piece, at: int, scene: Scene, result: Source) -> Iterator[tuple[Cause, str]]:

@@ -27,18 +27,15 @@ class Site:
     hi: int
 
 
-def find_site(edit: Edit, base: Lines, alignment: Alignment) -> Site:
-    """Return where an edit stands in the new text.
+def find_sites(edit: Edit, base: Lines, alignment: Alignment) -> list[Site]:
+    """Return where an edit can stand in the new text, the likeliest first; never empty.
 
-    An insertion between equal lines has several equal forms ("slides"); the first that is untouched is taken,
+    An insertion between equal lines has several equal forms ("slides"); an untouched one comes first,
     which git does not try. Source: git's xdiff/xmerge.c: changes that touch are a conflict.
     """
     sites = [_site(form, alignment) for form in _slides(edit, base)]
-    for contact in (Contact.CLEAN, Contact.TOUCHING):
-        for site in sites:
-            if site.contact is contact:
-                return site
-    return sites[0]
+    order = (Contact.CLEAN, Contact.TOUCHING, Contact.OVERLAP)
+    return sorted(sites, key=lambda site: order.index(site.contact))
 
 
 def gaps(site: Site, alignment: Alignment) -> list[int]:

@@ -1,4 +1,4 @@
-"""Merge changes of the same lines token by token. Flagged, unless upstream only renamed what it renamed all around."""
+"""Merge changes of the same lines token by token. Always flagged: nobody wrote the text that comes out."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,9 @@ def merge_tokens(edit: Edit, scene: Scene) -> Outcome | None:
     """Return both changes of the same lines in one text; None where they meet or the block is too long."""
     low, high = scene.alignment.around(edit.lo, edit.hi)
     lo, hi = scene.alignment.new_index(low) + 1, scene.alignment.new_index(high)
+    if high - low - 1 == hi - lo:  # line for line: the edit's own lines are enough
+        lo, hi = lo + edit.lo - low - 1, hi - (high - edit.hi)
+        low, high = edit.lo - 1, edit.hi
     if not 0 < edit.hi - edit.lo <= MOST_LINES or not 0 < hi - lo <= MOST_LINES:
         return None
     span = scene.base.lines[low + 1 : high]
@@ -32,7 +35,7 @@ def merge_tokens(edit: Edit, scene: Scene) -> Outcome | None:
         f"upstream renamed {renamed} in the same lines" if renamed else "both changed other words of the same lines"
     )
     piece = Piece(scene.path, lo, hi, text, edit.at)
-    return Outcome(edit, Action.CARRIED, Stage.TOKENS, (evidence,), (piece,), suspect=not renamed, cause=Cause.OVERLAP)
+    return Outcome(edit, Action.CARRIED, Stage.TOKENS, (evidence,), (piece,), suspect=True, cause=Cause.OVERLAP)
 
 
 def _tokens(lines: Lines) -> list[str]:

@@ -1,0 +1,12 @@
+"""ledger as a person reads it."""
+
+from patchkit.results import Ledger
+
+
+def text(result: Ledger) -> str:
+    """Return one line a resolution."""
+    lines = [f"removed {result.dropped}"] if result.dropped else []
+    for one in result.resolutions:
+        why = f": {one.why}" if one.why else ""
+        lines.append(f"{one.name}  {one.path}, {one.scope} (topic {one.topic}, {one.onto}; {one.by}, {one.when}){why}")
+    return "\n".join(lines or ["no resolution is recorded"])
