@@ -63,7 +63,7 @@ def test_ended_at_any_point_nothing_is_left(
         run(["podman", "images", "-a"], cwd=tmp_path, timeout_s=60, env=podman.environment)
     assert tree(root) == before
     assert set(ended) <= {INTERRUPTED, 0}, ended
-    assert ended.count(INTERRUPTED) >= 5, ended
+    assert ended.count(INTERRUPTED) >= 2, f"too fast to be ended: {ended}"
     assert patchkit(root, access, scratch, *arguments).wait(timeout=120) == 0
     asked = ["ps", "-eo", "args"]
     assert str(scratch) not in run(asked, cwd=tmp_path, timeout_s=30).stdout.decode()
