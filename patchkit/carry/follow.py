@@ -36,10 +36,10 @@ class Library:
 
     def defining(self, name: str) -> Iterator[tuple[str, Source]]:
         """Yield each file that has a `def` or `class` of this name."""
+        plain = name.encode("utf-8", "surrogateescape")
+        wanted = re.compile(rb"\b(?:def|class) " + re.escape(plain) + rb"[(:]")
         for path, source in self._all().items():
-            data = source.data
-            wanted = name.encode("utf-8", "surrogateescape")
-            if any(word + wanted + end in data for word in (b"def ", b"class ") for end in (b"(", b":")):
+            if plain in source.data and wanted.search(source.data):
                 yield path, source
 
     def holding(self, said: Sequence[str]) -> list[tuple[str, Source]]:

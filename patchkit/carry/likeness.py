@@ -55,7 +55,8 @@ def is_like_fresh(line: str, scene: Scene) -> bool:
     ]
     if key and any(key == key_of(other) for other in near) and all(key != key_of(known) for known in scene.base.said):
         return True
-    return any(SequenceMatcher(None, line, other, autojunk=False).ratio() >= LIKE for other in near)
+    matchers = (SequenceMatcher(None, line, other, autojunk=False) for other in near)
+    return any(one.real_quick_ratio() >= LIKE and one.quick_ratio() >= LIKE and one.ratio() >= LIKE for one in matchers)
 
 
 def rewritten_pattern(outcome: Outcome, scene: Scene, library: Library) -> str:
