@@ -109,11 +109,9 @@ class ContainerEngine:
     def run(self, request: RunRequest) -> Ran:
         """Run in a named container that is removed on every way out; its own record of the exit status counts."""
         name = f"patchkit-{uuid.uuid4().hex[:12]}"
+        command = [self.name, "run", *self._run_options(request, name), request.image, *request.command]
         try:
-            done = self._engine(
-                "run", *self._run_options(request, name), request.image, *request.command,
-                timeout_s=request.timeout_s, allowed=range(-64, 256),
-            )  # fmt: skip
+            done = self._run(command, request.timeout_s, range(-64, 256))
             status = self._recorded_status(name, done)
         except BaseException:
             with signals_held():
@@ -173,8 +171,13 @@ class ContainerEngine:
     # -- details -----------------------------------------------------------------------------------------
 
     def _engine(self, *arguments: str, timeout_s: float, allowed: Sequence[int] = (0,)) -> Completed:
-        command = [self.name, *arguments]
-        return run(command, cwd=self.work, timeout_s=timeout_s, env=self.environment, allowed=allowed)
+        return self._run([self.name, *arguments], timeout_s, allowed)
+
+    def _run(self, command: Sequence[str], timeout_s: float, allowed: Sequence[int]) -> Completed:
+        """Run with a folder for temporary files, which a killed podman would leave."""
+        with tempfile.TemporaryDirectory(prefix="patchkit-engine-", ignore_cleanup_errors=True) as folder:
+            env = {**self.environment, "TMPDIR": folder}
+            return run(command, cwd=self.work, timeout_s=timeout_s, env=env, allowed=allowed)
 
     def _run_options(self, request: RunRequest, name: str) -> list[str]:
         options = [
