@@ -86,6 +86,15 @@ def test_findings_and_smoke_results_are_shown_with_their_pin() -> None:
     assert "fails without, passes with" in page
 
 
+def test_every_hunk_of_a_rebase_is_told_with_its_evidence() -> None:
+    hunk = {"path": "a.py", "number": 3, "action": "moved", "to": "b.py", "suspect": True, "stage": "follow"}
+    topic = {"topic": "t", "hunks": [{**hunk, "cause": "", "scope": "C.f", "evidence": ["it is now", HOSTILE]}]}
+    document = {"source": "v0.5.98", "target": "v0.5.99", "state": "stopped", "topics": [topic]}
+    page = html(report(Evidence("rebase", "rebase.json", document)))
+    assert "moved to b.py, suspect" in page
+    assert "it is now; &lt;/pre&gt;" in page
+
+
 def test_text_names_the_evidence() -> None:
     shown = text(report(Evidence("verify", "verify.json", {"subjects": []})))
     assert shown.endswith("evidence: verify.json (verify)")
