@@ -106,6 +106,13 @@ class Group(click.Group):
             ctx.exit(INTERRUPTED)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
+        except OSError as error:
+            if error.errno is None or isinstance(error, BrokenPipeError):
+                raise
+            from patchkit.errors import CommandError
+
+            reason = error.strerror or str(error)
+            _fail(ctx, CommandError(f"a file cannot be read or written: {reason}", where=str(error.filename or "")))
         except Exception:
             import traceback  # loaded only for this
 
@@ -661,7 +668,7 @@ def why(place: str, pin: str | None) -> None:
     """Tell which topic, hunk and upstream reference a line of the patched source comes from.
 
     \b
-    patchkit why srt/managers/scheduler.py:3871
+    patchkit why srt/managers/scheduler.py:5955
     patchkit why srt/managers/scheduler.py      every hunk of the file
     """
     from patchkit.verbs.why import tell_why

@@ -85,7 +85,7 @@ def _recorded(
         where="\n".join(changed),
         found="\n".join(f"{path} is {_short(present[path])}, was left as {_short(expected[path])}" for path in changed),
         kept=UNCHANGED,
-        hint="put the edit aside (git stash, or a copy), then try again",
+        hint="copy the file aside, undo the edit, then try again (git stash would take the series away too)",
     )
 
 

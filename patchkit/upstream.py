@@ -1,7 +1,6 @@
 """Bring a pinned upstream here and prove it is the pin."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -188,13 +187,17 @@ def listed_versions(access: Access) -> list[str]:
     """Return the releases that the package index serves, newest first."""
     if access.offline:
         raise CommandError("the newest upstream is not known, and --offline forbids to ask the package index")
+    access.cache.mkdir(parents=True, exist_ok=True)
     answer = run(
-        [*_pip(), "index", "versions", "sglang", "--json", "--disable-pip-version-check"],
+        [*_pip(), "index", "versions", "sglang", "--disable-pip-version-check"],
         cwd=access.cache,
         timeout_s=access.deadline_s,
     )
-    versions = json.loads(answer.stdout)["versions"]
-    return [str(version) for version in versions]
+    # As text: --json came with pip 25, and `python -m venv` of Python 3.11 brings an older one.
+    listed = re.search(r"^Available versions: (.+)$", answer.stdout.decode(), re.MULTILINE)
+    if listed is None:
+        raise CommandError("pip does not list the releases of sglang", found=answer.stdout.decode()[:200])
+    return [version.strip() for version in listed[1].split(",")]
 
 
 def package_folder(directory: Path) -> Path:

@@ -70,7 +70,11 @@ def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
             raise ConfigError(f"{wish.onto} is no release", hint="patchkit rebase --onto v0.5.16")
         target = f"v{bare(wish.onto)}"
         if pin_folder(root, target).is_dir():
-            raise ConfigError(f"pin {target} exists already", where=f"{PATCHES}/{target}")
+            raise ConfigError(
+                f"pin {target} exists already",
+                where=f"{PATCHES}/{target}",
+                hint=f"to carry anew, take the folder away first: git rm -r {PATCHES}/{target}",
+            )
         legs = _legs(source, target, access) if wish.through else (source, target)
         state = RebaseState(legs, accept_suspects=wish.accept_suspects, resolver=wish.resolver)
         bring_version(bare(target), access)

@@ -75,6 +75,28 @@ def test_unforeseen_failure_shows_its_traceback(failing: list[BaseException]) ->
     assert "ZeroDivisionError: oops" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "cause",
+    [
+        pytest.param(FileNotFoundError(2, "No such file or directory", "/nosuch/page.html"), id="folder missing"),
+        pytest.param(OSError(28, "No space left on device"), id="disk full"),
+    ],
+)
+def test_disk_that_says_no_is_an_environment_error(failing: list[BaseException], cause: OSError) -> None:
+    failing.append(cause)
+    result = CliRunner().invoke(main, ["fail"])
+    assert result.exit_code == 6
+    assert str(cause.strerror) in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_page_in_a_missing_folder_is_no_traceback(tmp_path: Path) -> None:
+    page = tmp_path / "missing/page.html"
+    result = CliRunner().invoke(main, ["report", "--root", str(ROOT), "--html", str(page)])
+    assert result.exit_code == 6
+    assert "No such file or directory" in result.stderr
+
+
 def test_outside_a_store_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["status", "--offline"])

@@ -19,6 +19,7 @@ from patchkit.upstream import (
     bring_version,
     distribution_files,
     kept_versions,
+    listed_versions,
 )
 
 VERSION = "0.5.99"
@@ -185,6 +186,11 @@ def test_sdist_with_a_link_is_refused(tmp_path: Path) -> None:
         archive.addfile(link)
     with pytest.raises(ConfigError, match="a link or a device"):
         list(distribution_files(path))
+
+
+def test_releases_of_the_index_are_listed_newest_first(index: Path, access: Access) -> None:
+    write_wheel(index / WHEEL.replace(VERSION, "0.5.98"), {})
+    assert listed_versions(access)[:2] == [VERSION, "0.5.98"]
 
 
 @pytest.mark.network
