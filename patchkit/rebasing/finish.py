@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.adopt.naming import series_text
+from patchkit.errors import ConfigError
 from patchkit.generated import generate
 from patchkit.model import CommitId, Pin, Series, TopicPatch
 from patchkit.patchtext import read_patch
@@ -35,6 +36,12 @@ def pin_of(upstream: Upstream, former: Pin) -> Pin:
 def pin_files(pin: Pin, upstream: Upstream, topics: Sequence[TopicResult], report: bytes) -> dict[str, bytes]:
     """Return every file of the new pin's folder."""
     kept = [(name, text) for name, text, _ in topics if text]
+    if not kept:
+        raise ConfigError(
+            f"nothing is left of the series at {pin.name}: every topic was dropped or skipped",
+            kept="the rebase is still open; the store is unchanged",
+            hint="patchkit rebase --abort",
+        )
     series = Series(pin, tuple(TopicPatch(name, read_patch(text, name=f"{name}.patch")) for name, text in kept))
     files = {"pin.toml": pin_text(pin), "series": series_text([name for name, _ in kept]).encode()}
     files |= {f"{name}.patch": text for name, text in kept}

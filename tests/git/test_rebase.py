@@ -20,6 +20,7 @@ from patchkit.verbs.rebase import (
     rebase_status,
     skip_topic,
 )
+from patchkit.verbs.refresh import refresh_pin
 from tests.small_store import ABORT, PIN, UPSTREAM, write_store
 
 NEXT = "v0.5.13"
@@ -142,3 +143,16 @@ def test_skipped_topic_is_left_out(store: Store) -> None:
         ("timeouts", "carried"),
     ]
     assert (root / "patches" / NEXT / "series").read_text() == "timeouts.patch\n"
+
+
+def test_series_of_which_nothing_is_left_is_not_written(store: Store) -> None:
+    root, access = store
+    (root / "patches" / PIN / "series").write_text("abort-guards.patch\n")
+    (root / "patches" / PIN / "timeouts.patch").unlink()
+    refresh_pin(root, PIN, access)
+    begin_rebase(root, access, Wish(NEXT))
+    with pytest.raises(ConfigError, match="nothing is left of the series") as caught:
+        skip_topic(root, access)
+    assert caught.value.hint == "patchkit rebase --abort"
+    abort_rebase(root)
+    assert not (root / "patches" / NEXT).exists()
