@@ -1,25 +1,22 @@
 """apply, whole process: `patchkit apply --patch` against `python -c "import click"` + `git apply`, in one run.
 
-    python benchmarks/apply.py [--rounds 15]
-
-A made-up tree of 34 files and a patch of about 2,600 lines; the target is a ratio of at most 1.5.
+A made-up tree of 34 files and a patch of about 2,600 lines.
 """
 
-import argparse
-import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
+
+from benchmarks.table import Cost, Row, best_of, measure, patchkit, sealed
 
 FILES = 34
 HUNKS_PER_FILE = 7
-TARGET = 1.5
-SCRIPT = "import sys; from patchkit.cli import main; sys.exit(main())"  # as the installed `patchkit` does
+ROUNDS = 15
+LIMIT = 1.5
 
 
 def make_tree(folder: Path) -> bytes:
@@ -39,52 +36,27 @@ def make_tree(folder: Path) -> bytes:
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=False).stdout
 
 
-def seconds(command: list[str], cwd: Path, env: dict[str, str]) -> tuple[float, float]:
-    """Return the command's wall time and CPU time."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started = time.perf_counter()
-    subprocess.run(command, cwd=cwd, env=env, check=True, stdout=subprocess.DEVNULL)
-    wall = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def main() -> int:
-    """Print the best time of each and the ratio; 1 when it misses the target."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "PYTHON"))}
-    env |= {"PYTHONPATH": str(Path(__file__).parent.parent), "GIT_DIR": "/nonexistent", "GIT_CONFIG_GLOBAL": os.devnull}
-    best: dict[str, tuple[float, float]] = {}
-
-    def run(label: str, command: list[str], cwd: Path) -> None:
-        wall, cpu = seconds(command, cwd, env)
-        known = best.get(label, (wall, cpu))
-        best[label] = (min(wall, known[0]), min(cpu, known[1]))
-
+def rows() -> Iterator[Row]:
+    """Yield the ratio; apply once more and the reverse to compare."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         patch = make_tree(folder)
         (folder / "x.patch").write_bytes(patch)
-        tree = folder / "tree"
-        apply = [sys.executable, "-c", SCRIPT, "apply", str(tree), "--patch", str(folder / "x.patch")]
-        for _ in range(rounds):
-            shutil.copytree(folder / "a", tree)
-            run("patchkit", apply, folder)
-            run("again", apply, folder)
-            run("reverse", [*apply, "--reverse"], folder)
-            run("click", [sys.executable, "-c", "import click"], folder)
-            run("git", ["git", "apply", str(folder / "x.patch")], tree)
-            shutil.rmtree(tree)
-    lines = patch.count(b"\n")
-    print(f"patch: {FILES} files, {FILES * HUNKS_PER_FILE} hunks, {lines} lines; best of {rounds}, wall and CPU")
-    for label, (wall, cpu) in best.items():
-        print(f"  {label:<9} {wall * 1000:7.1f} ms {cpu * 1000:7.1f} ms")
-    ratios = [best["patchkit"][kind] / (best["click"][kind] + best["git"][kind]) for kind in (0, 1)]
-    print(f"  ratio     {ratios[0]:7.2f}    {ratios[1]:7.2f}      patchkit / (click + git); target {TARGET}")
-    return 0 if min(ratios) <= TARGET else 1
+        env = {**sealed(), "GIT_DIR": "/nonexistent"}
+        apply = patchkit("apply", str(folder / "tree"), "--patch", str(folder / "x.patch"))
+        git = ["git", "apply", str(folder / "x.patch")]
 
+        def on_pristine(command: list[str], cwd: Path) -> Cost:
+            shutil.rmtree(folder / "tree", ignore_errors=True)
+            shutil.copytree(folder / "a", folder / "tree")
+            return measure(command, cwd=cwd, env=env)
 
-if __name__ == "__main__":
-    sys.exit(main())
+        click = best_of(ROUNDS, lambda: measure([sys.executable, "-c", "import click"], cwd=folder, env=env))
+        peer = best_of(ROUNDS, lambda: on_pristine(git, folder / "tree"))
+        ours = best_of(ROUNDS, lambda: on_pristine(apply, folder))
+        again = best_of(ROUNDS, lambda: measure(apply, cwd=folder, env=env))
+    what = f"apply, {FILES} files, {len(patch.splitlines()):,} lines"
+    basis = click.wall_s + peer.wall_s
+    yield Row(what, ours.wall_s, peer=basis, peer_name="import click + git apply", limit=LIMIT)
+    yield Row(f"{what}, CPU", ours.cpu_s, peer=click.cpu_s + peer.cpu_s, peer_name="the same, CPU")
+    yield Row(f"{what}, when already applied", again.wall_s, peer=basis, peer_name="as above")
