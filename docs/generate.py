@@ -7,11 +7,13 @@ python docs/generate.py --check    ends with 1 when one is not current
 import ast
 import dataclasses
 import json
+import pkgutil
 import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +101,12 @@ def rooms_page() -> str:
 
 
 def result_classes() -> Iterator[Any]:
-    """Yield each record that a verb can print as JSON."""
-    for value in vars(results).values():
-        if dataclasses.is_dataclass(value) and hasattr(value, "exit_code") and value.verb not in WRITTEN_BY_HAND:
-            yield value
+    """Yield each record that a verb can print as JSON: the last class of each module of patchkit.results."""
+    for entry in pkgutil.iter_modules(results.__path__):
+        module = import_module(f"{results.__name__}.{entry.name}")
+        own = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
+        if own[-1].verb not in WRITTEN_BY_HAND:
+            yield own[-1]
 
 
 def schema_of_result(record: Any) -> dict[str, Any]:
@@ -124,7 +128,7 @@ def schema_of_result(record: Any) -> dict[str, Any]:
 
 
 def _schema_of_dataclass(record: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = typing.get_type_hints(record, vars(results))
+    hints = typing.get_type_hints(record)
     names = [field.name for field in dataclasses.fields(record)]
     return {
         "description": " ".join((record.__doc__ or "").split()),

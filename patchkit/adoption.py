@@ -16,7 +16,7 @@ from patchkit.headers import read_head
 from patchkit.model import SOURCE_PREFIX, FilePatch, Patch
 from patchkit.patchtext import read_patch, write_patch
 from patchkit.releases import find_release
-from patchkit.results import Trouble, TroubleKind
+from patchkit.results.adopt import Trouble, TroubleKind
 from patchkit.rules import application, base, placement, single
 from patchkit.rules.compose import Composed, NamedPatch, applies, compose, inside, touched_paths
 from patchkit.rules.subject import Subject

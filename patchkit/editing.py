@@ -11,7 +11,7 @@ from patchkit.letters import write_letter
 from patchkit.model import SOURCE_PREFIX, Patch
 from patchkit.objects import Entry
 from patchkit.patchtext import read_patch
-from patchkit.results import TopicChange, TopicState
+from patchkit.results.refresh import TopicChange, TopicState
 from patchkit.seriesfiles import OpenSeries
 from patchkit.worktree import Commit, EditState, digests, fold_fixups, read_commits, read_files, read_start, read_state
 

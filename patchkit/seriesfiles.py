@@ -15,7 +15,7 @@ from patchkit.letters import is_mail, read_letter, write_letter
 from patchkit.model import Series, TopicPatch
 from patchkit.parted import split_draft
 from patchkit.patchtext import read_patch
-from patchkit.results import Reshape
+from patchkit.results.reshape import Reshape
 from patchkit.rules.compose import NamedPatch
 from patchkit.store import (
     PATCHES,

@@ -10,7 +10,7 @@ from patchkit.belonging import Belonging
 from patchkit.model import SOURCE_PREFIX, ChangeKind, Finding, Place, Severity
 from patchkit.patchtext import blob_id, reverse_section, split_lines
 from patchkit.place import place_hunk
-from patchkit.results import Trouble, TroubleKind
+from patchkit.results.adopt import Trouble, TroubleKind
 from patchkit.rules.compose import Composed
 from patchkit.rules.subject import Step
 

@@ -10,7 +10,8 @@ from patchkit.nightly.state import Failure, Night, StepName
 from patchkit.process import run
 from patchkit.render import render_json
 from patchkit.render.nightly import headline, markdown, title
-from patchkit.results import Nightly, Step
+from patchkit.results.nightly import Nightly
+from patchkit.results.run import Step
 from patchkit.store import replace_file
 
 _HOOK_TIMEOUT_S = 60.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from patchkit.errors import PatchkitError
 
 if TYPE_CHECKING:
-    from patchkit.results import Result  # only here: it brings every verb's record
+    from patchkit.results import Result
 
 
 def render_text(result: "Result") -> str:

@@ -1,7 +1,7 @@
 """How `import` is shown: the adoption report."""
 
 from patchkit.render import table
-from patchkit.results import Adopt, AdoptedPin, Trouble, TroubleKind
+from patchkit.results.adopt import Adopt, AdoptedPin, Trouble, TroubleKind
 
 _SHOWN = 12  # of one kind; --json has all
 

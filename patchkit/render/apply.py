@@ -1,6 +1,6 @@
 """How `apply` is shown."""
 
-from patchkit.applied import Applied
+from patchkit.results.apply import Applied
 
 
 def text(result: Applied) -> str:

@@ -1,6 +1,6 @@
 """How `build` is shown."""
 
-from patchkit.results import Build
+from patchkit.results.build import Build
 
 
 def text(result: Build) -> str:

@@ -1,6 +1,6 @@
 """bump as a person reads it."""
 
-from patchkit.results import Bump
+from patchkit.results.bump import Bump
 
 
 def text(result: Bump) -> str:

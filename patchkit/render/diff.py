@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from patchkit.results import Diff
+from patchkit.results.diff import Diff
 
 _MARKS = {"unchanged": "=", "refreshed": "~", "edited": "!", "new": "+", "gone": "-"}
 

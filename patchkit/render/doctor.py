@@ -1,7 +1,7 @@
 """How `doctor` is shown."""
 
 from patchkit.render import table
-from patchkit.results import Doctor, Probe
+from patchkit.results.doctor import Doctor, Probe
 
 
 def text(result: Doctor) -> str:

@@ -1,7 +1,7 @@
 """How `edit` is shown."""
 
 from patchkit.render import near, table
-from patchkit.results import Edit
+from patchkit.results.edit import Edit
 
 
 def text(result: Edit) -> str:

@@ -2,7 +2,7 @@
 
 from textwrap import fill
 
-from patchkit.results import Explained
+from patchkit.results.explain import Explained
 
 
 def text(result: Explained) -> str:

@@ -1,7 +1,7 @@
 """verify as GitHub workflow commands: one annotation a finding, on the line of the patch file."""
 
 from patchkit.model import Finding, Severity
-from patchkit.results import Accepted, Verify
+from patchkit.results.verify import Accepted, Verify
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 

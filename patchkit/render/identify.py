@@ -1,6 +1,6 @@
 """How `identify` is shown."""
 
-from patchkit.results import Identify
+from patchkit.results.identify import Identify
 
 _SHOWN = 20
 

@@ -1,6 +1,6 @@
 """inspect as a person reads it."""
 
-from patchkit.results import Inspect
+from patchkit.results.inspect import Inspect
 
 _SHOWN = 20
 

@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from patchkit.model import Severity
 from patchkit.render import printable
 from patchkit.render.verify import accepted_block, block
-from patchkit.results import Verified, Verify
+from patchkit.results.verify import Verified, Verify
 from patchkit.rules.explained import FAMILIES
 
 

@@ -1,6 +1,6 @@
 """ledger as a person reads it."""
 
-from patchkit.results import Ledger
+from patchkit.results.ledger import Ledger
 
 
 def text(result: Ledger) -> str:

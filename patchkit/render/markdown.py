@@ -1,7 +1,7 @@
 """verify as Markdown, for a pull request or a step summary."""
 
 from patchkit.model import Finding
-from patchkit.results import Verified, Verify
+from patchkit.results.verify import Verified, Verify
 
 
 def text(result: Verify) -> str:

@@ -1,6 +1,6 @@
 """matrix as a person, or a shell's redirection, reads it."""
 
-from patchkit.results import Matrix
+from patchkit.results.matrix import Matrix
 
 
 def text(result: Matrix) -> str:

@@ -1,7 +1,8 @@
 """nightly as a person reads it."""
 
 from patchkit.render import table
-from patchkit.results import Nightly, Step
+from patchkit.results.nightly import Nightly
+from patchkit.results.run import Step
 
 
 def text(result: Nightly) -> str:

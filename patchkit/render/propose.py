@@ -1,7 +1,7 @@
 """How `propose` is shown."""
 
 from patchkit.render import near
-from patchkit.results import Propose
+from patchkit.results.propose import Propose
 
 
 def text(result: Propose) -> str:

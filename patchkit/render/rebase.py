@@ -1,7 +1,7 @@
 """rebase as a person reads it, and as the text of the pull request that brings the new pin."""
 
 from patchkit.model import Met
-from patchkit.results import Rebase, RebasedHunk, RebasedTopic
+from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
 
 _COUNTED = ("carried", "moved", "shrunk", "dropped", "unresolved", "suspect")
 _PLAIN = ("unchanged", "merge")  # carried as git would: not worth a line each

@@ -1,7 +1,7 @@
 """How `refresh` is shown."""
 
 from patchkit.render import near, table
-from patchkit.results import Refresh
+from patchkit.results.refresh import Refresh
 
 
 def text(result: Refresh) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from patchkit.model import Topic
 from patchkit.render import printable, table
-from patchkit.results import Report
+from patchkit.results.report import Report
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _GITHUB = "https://github.com"

@@ -1,6 +1,6 @@
 """How `split`, `squash` and `topic` are shown."""
 
-from patchkit.results import Reshape
+from patchkit.results.reshape import Reshape
 
 
 def text(result: Reshape) -> str:

@@ -2,7 +2,7 @@
 
 from patchkit.errors import PatchkitError
 from patchkit.render import render_error, render_text, table
-from patchkit.results import Failure, Job, Run
+from patchkit.results.run import Failure, Job, Run
 
 
 def text(result: Run) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from patchkit import __version__
 from patchkit.model import Finding, Severity
-from patchkit.results import Accepted, Verify
+from patchkit.results.verify import Accepted, Verify
 from patchkit.rules.explained import CATALOG
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -2,7 +2,7 @@
 
 from patchkit.model import Outcome, SmokeKind, SmokeVerdict
 from patchkit.render import table
-from patchkit.results import Smoke
+from patchkit.results.smoke import Smoke
 
 
 def text(result: Smoke) -> str:

@@ -4,7 +4,7 @@ import textwrap
 
 from patchkit.model import Variable
 from patchkit.render import table
-from patchkit.results import Status, TopicStatus
+from patchkit.results.status import Status, TopicStatus
 
 _WIDTH = 80
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from patchkit.model import Topic, Variable
 from patchkit.render.status import releases
-from patchkit.results import TopicStatus
+from patchkit.results.status import TopicStatus
 
 _HEAD = """\
 # Topics

@@ -2,7 +2,7 @@
 
 from patchkit.model import Finding, Severity
 from patchkit.render import printable
-from patchkit.results import Accepted, Verified, Verify
+from patchkit.results.verify import Accepted, Verified, Verify
 
 _SIGNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 

@@ -1,6 +1,6 @@
 """How `why` is shown."""
 
-from patchkit.results import Why, WhyHunk
+from patchkit.results.why import Why, WhyHunk
 
 
 def text(result: Why) -> str:

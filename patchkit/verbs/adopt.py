@@ -17,7 +17,7 @@ from patchkit.headers import Head
 from patchkit.inplace import LAYOUT, layout_text
 from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
 from patchkit.patchfolder import Project, read_git_range, read_project
-from patchkit.results import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
+from patchkit.results.adopt import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
 from patchkit.seriesfiles import open_series, split_series
 from patchkit.store import PATCHES, pin_folder, pin_names, pin_text, read_topics, replace_file, write_new_pin
 from patchkit.upstream import Access, distribution_of

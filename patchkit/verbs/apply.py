@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.applied import Applied, AppliedFile
 from patchkit.checkout import Checkout, OnDisk, find_checkout, read_on_disk, stated_version
 from patchkit.composing import Composition, Work, compose
 from patchkit.errors import CommandError, ConfigError, VerifyError
@@ -16,6 +15,7 @@ from patchkit.journal import Replacement, hold, is_interrupted, replace_files
 from patchkit.lock import is_writable
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.record import Layer, Record, Side, read_record, record_documents
+from patchkit.results.apply import Applied, AppliedFile
 from patchkit.rules.text import refuse_faults
 from patchkit.situation import (
     UNCHANGED,

@@ -22,7 +22,7 @@ from patchkit.engines.venv import Venv
 from patchkit.errors import CommandError, ConfigError
 from patchkit.model import Pin
 from patchkit.process import run
-from patchkit.results import Build, BuiltImage
+from patchkit.results.build import Build, BuiltImage
 from patchkit.store import chosen_pin, read_pin, read_version, record_image
 from patchkit.upstream import Access, bring_pin
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from patchkit.errors import CommandError
 from patchkit.pinsites import PinSite, rewrite_site
 from patchkit.repository import hold_lock, published_tags
-from patchkit.results import Bump
+from patchkit.results.bump import Bump
 from patchkit.store import read_sites, read_version, replace_files, site_values, version_file
 from patchkit.versions import NightlyTag, plan_bump
 

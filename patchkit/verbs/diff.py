@@ -5,7 +5,7 @@ from pathlib import Path
 from patchkit.carry.compare import compare
 from patchkit.model import FilePatch
 from patchkit.patchtext import read_patch
-from patchkit.results import ComparedHunk, Diff
+from patchkit.results.diff import ComparedHunk, Diff
 from patchkit.store import chosen_pin, read_series
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from patchkit.errors import PatchkitError
 from patchkit.process import run
-from patchkit.results import Doctor, Probe
+from patchkit.results.doctor import Doctor, Probe
 from patchkit.upstream import Access, kept_versions
 
 _TIMEOUT_S = 20.0

@@ -6,7 +6,7 @@ from pathlib import Path
 from patchkit.editing import series_digests
 from patchkit.errors import ConfigError
 from patchkit.letters import read_letter
-from patchkit.results import Edit
+from patchkit.results.edit import Edit
 from patchkit.seriesfiles import OpenSeries, open_series, refuse_name, series_names
 from patchkit.store import chosen_pin
 from patchkit.upstream import Access

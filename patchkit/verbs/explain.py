@@ -1,7 +1,7 @@
 """explain: what a rule of verify means."""
 
 from patchkit.errors import ConfigError
-from patchkit.results import Explained
+from patchkit.results.explain import Explained
 from patchkit.rules.explained import CATALOG, FAMILIES
 
 

@@ -8,7 +8,7 @@ from patchkit.errors import ConfigError
 from patchkit.model import SOURCE_PREFIX
 from patchkit.patchtext import read_patch
 from patchkit.releases import find_release
-from patchkit.results import Identify, Stray
+from patchkit.results.identify import Identify, Stray
 from patchkit.upstream import Access, bring_directory
 from patchkit.versions import is_version
 

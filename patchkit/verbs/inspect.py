@@ -22,7 +22,7 @@ from patchkit.manifest import write_manifest
 from patchkit.model import Manifest, Pin
 from patchkit.process import run
 from patchkit.releases import find_release
-from patchkit.results import FileProblem, Inspect, LabelProblem
+from patchkit.results.inspect import FileProblem, Inspect, LabelProblem
 from patchkit.store import (
     MANIFEST,
     PATCHES,

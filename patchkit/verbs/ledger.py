@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from patchkit.ledger import drop_entry, read_ledger
-from patchkit.results import Ledger, Resolution
+from patchkit.results.ledger import Ledger, Resolution
 
 
 def show_ledger(root: Path, *, drop: str | None = None) -> Ledger:

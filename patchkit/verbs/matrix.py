@@ -9,7 +9,7 @@ from patchkit.engines.series_image import write_context
 from patchkit.errors import ConfigError
 from patchkit.matrix import Cell, Shop, github_workflow, gitlab_pipeline, plan_cells
 from patchkit.model import MatrixFormat
-from patchkit.results import Matrix, MatrixCell
+from patchkit.results.matrix import Matrix, MatrixCell
 from patchkit.store import chosen_pin, read_pin, replace_file, version_file
 
 _INSTALL = "python -m pip install patchkit"

@@ -15,7 +15,7 @@ from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, 
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
 from patchkit.render import render_json, render_text
 from patchkit.repository import Repository, find_repository, hold_lock, published_tags
-from patchkit.results import Nightly
+from patchkit.results.nightly import Nightly
 from patchkit.store import PATCHES, pin_names, read_series_names, read_topics, replace_file
 from patchkit.upstream import Access, listed_versions
 from patchkit.versions import bare, plan_bump

@@ -14,7 +14,7 @@ from patchkit.patchtext import read_patch, reverse_section, split_lines
 from patchkit.place import place_hunks
 from patchkit.process import run
 from patchkit.proposal import Touch, upstream_letter, write_proposal
-from patchkit.results import Propose
+from patchkit.results.propose import Propose
 from patchkit.scopes import scopes
 from patchkit.seriesfiles import OpenSeries, open_series, series_names
 from patchkit.store import PATCHES, pin_names, read_topics, replace_file

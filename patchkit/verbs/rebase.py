@@ -28,7 +28,7 @@ from patchkit.rebasing.steps import Move, as_files, carry_topic, contents, patch
 from patchkit.rebasing.work import read_work, resolutions, write_work
 from patchkit.repository import find_repository, hold_lock
 from patchkit.resolver import propose
-from patchkit.results import Rebase, RebasedHunk, RebasedTopic
+from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
 from patchkit.rules.compose import NamedPatch
 from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series, read_topics
 from patchkit.trees import LayeredTree, UpstreamTree

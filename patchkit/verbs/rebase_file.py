@@ -11,7 +11,7 @@ from patchkit.errors import ConfigError
 from patchkit.objects import File, ObjectStore
 from patchkit.patchtext import read_patch
 from patchkit.resolver import propose
-from patchkit.results import Rebase, RebasedHunk, RebasedTopic
+from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
 from patchkit.store import replace_file
 from patchkit.trees import DirectoryTree, UpstreamTree
 from patchkit.upstream import Access, bring_version

@@ -8,7 +8,7 @@ from patchkit.drafts import rebuild
 from patchkit.editing import export_edit, series_digests, tell_changes
 from patchkit.errors import ConfigError
 from patchkit.generated import generate
-from patchkit.results import Refresh
+from patchkit.results.refresh import Refresh
 from patchkit.seriesfiles import OpenSeries, canonical, open_series, plan_series, write_series
 from patchkit.store import PATCHES, chosen_pin, pin_folder, read_series, replace_file, replace_pin_files
 from patchkit.upstream import Access, bring_pin

@@ -10,7 +10,7 @@ from typing import Any
 from patchkit.errors import ConfigError
 from patchkit.model import Hunk, LockedHunk, Manifest
 from patchkit.patchtext import read_patch
-from patchkit.results import Evidence, PinPage, Report, ReportedHunk
+from patchkit.results.report import Evidence, PinPage, Report, ReportedHunk
 from patchkit.store import COMBINED, latest_pin, pin_names, read_combined, read_manifest, read_topics, read_version
 
 _SCHEMA_PREFIX = "patchkit/"

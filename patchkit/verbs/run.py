@@ -8,7 +8,10 @@ from pathlib import Path
 
 from patchkit.errors import PatchkitError
 from patchkit.render import render_json
-from patchkit.results import Build, Failure, Job, Run, Smoke, Step, Verify
+from patchkit.results.build import Build
+from patchkit.results.run import Failure, Job, Run, Step
+from patchkit.results.smoke import Smoke
+from patchkit.results.verify import Verify
 from patchkit.store import chosen_pin, read_pin, replace_file
 from patchkit.upstream import Access, bring_pin
 from patchkit.verbs.apply import Wish, apply_series

@@ -19,7 +19,7 @@ from patchkit.engines.series_image import (
 )
 from patchkit.errors import CommandError, ConfigError, SmokeError
 from patchkit.model import Outcome, SmokeCase
-from patchkit.results import Smoke
+from patchkit.results.smoke import Smoke
 from patchkit.store import chosen_pin, read_current_manifest, replace_file
 from patchkit.upstream import Access
 

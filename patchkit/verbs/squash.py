@@ -5,7 +5,7 @@ from pathlib import Path
 
 from patchkit.errors import ConfigError
 from patchkit.parted import squash_drafts
-from patchkit.results import Reshape
+from patchkit.results.reshape import Reshape
 from patchkit.seriesfiles import open_series, refuse_name, reshape_series
 from patchkit.upstream import Access
 

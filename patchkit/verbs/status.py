@@ -7,7 +7,7 @@ from pathlib import Path
 from patchkit.errors import ConfigError, PatchkitError
 from patchkit.model import Topic, UntilVerdict
 from patchkit.rebasing.state import find_state
-from patchkit.results import PinStatus, Status, TopicStatus
+from patchkit.results.status import PinStatus, Status, TopicStatus
 from patchkit.store import (
     MANIFEST,
     latest_pin,

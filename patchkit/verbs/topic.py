@@ -8,7 +8,7 @@ from pathlib import Path
 from patchkit.errors import ConfigError
 from patchkit.manifest import write_manifest
 from patchkit.parted import drop_draft, reorder_drafts
-from patchkit.results import Reshape
+from patchkit.results.reshape import Reshape
 from patchkit.seriesfiles import open_series, refuse_name, reshape_series, series_names
 from patchkit.store import (
     MANIFEST,

@@ -14,7 +14,7 @@ from patchkit.lint import lint
 from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
 from patchkit.patchtext import blob_id
-from patchkit.results import Accepted, Verified, Verify
+from patchkit.results.verify import Accepted, Verified, Verify
 from patchkit.rules import application, base, contract, elsewhere, guards, placement, python, single, store
 from patchkit.rules.accept import Acceptance, judge
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths

@@ -7,7 +7,7 @@ from patchkit.headers import read_head
 from patchkit.model import SOURCE_PREFIX, LineKind
 from patchkit.objects import File, ObjectStore
 from patchkit.patchtext import read_patch
-from patchkit.results import Why, WhyHunk
+from patchkit.results.why import Why, WhyHunk
 from patchkit.rules.compose import NamedPatch, compose, inside, touched_paths
 from patchkit.rules.subject import PatchedFile, Site
 from patchkit.store import PATCHES, chosen_pin, read_series, read_topics

@@ -117,3 +117,26 @@ def test_help_imports_no_slow_module() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert not loaded & {"git", "unidiff", "rich", "jinja2", "ast_grep_py", "yaml", "patchkit.patchtext"}
+
+
+def test_every_module_of_commands_is_one_command_of_its_name() -> None:
+    modules = {path.stem.rstrip("_") for path in (ROOT / "patchkit/commands").glob("[!_]*.py")}
+    assert modules == set(main.commands)
+    assert [command.name for command in main.commands.values()] == list(main.commands)
+
+
+def test_command_that_is_named_is_the_only_one_loaded() -> None:
+    program = (
+        "import sys; from patchkit.cli import main\n"
+        "main(['explain', 'PK101'], standalone_mode=False)\n"
+        "print(*(name for name in sys.modules if name.startswith('patchkit.commands.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "patchkit.commands.explain"
+
+
+def test_names_are_completed_and_a_misspelt_one_is_corrected() -> None:
+    asked = {"_PATCHKIT_COMPLETE": "bash_complete", "COMP_WORDS": "patchkit re", "COMP_CWORD": "1"}
+    result = CliRunner().invoke(main, [], env=asked, prog_name="patchkit")
+    assert result.stdout.split() == ["plain,rebase", "plain,refresh", "plain,report"]
+    assert "Did you mean 'refresh'" in CliRunner().invoke(main, ["refersh"]).stderr

@@ -25,7 +25,7 @@ from patchkit.nightly.report import Surroundings
 from patchkit.nightly.state import Night
 from patchkit.render import render_text
 from patchkit.repository import find_repository, hold_lock
-from patchkit.results import Nightly
+from patchkit.results.nightly import Nightly
 from patchkit.upstream import Access
 from patchkit.verbs.nightly import RealSteps, Wish, run_nightly
 from tests.cli.conftest import git

@@ -13,7 +13,7 @@ from patchkit.cli import main
 from patchkit.model import Finding, Severity
 from patchkit.render import render_as, render_json
 from patchkit.render.sarif import fingerprint
-from patchkit.results import Accepted, Verified, Verify
+from patchkit.results.verify import Accepted, Verified, Verify
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "verify.json"
 ERROR = Finding(

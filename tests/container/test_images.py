@@ -11,7 +11,7 @@ from patchkit.engines.engine import BuildRequest, RunRequest
 from patchkit.engines.podman import Podman
 from patchkit.errors import ConfigError, VerifyError
 from patchkit.process import run
-from patchkit.results import BuiltImage
+from patchkit.results.build import BuiltImage
 from patchkit.upstream import Access
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.refresh import refresh_pin

@@ -7,7 +7,8 @@ import pytest
 
 from patchkit.engines.engine import BuildRequest
 from patchkit.engines.podman import Podman
-from patchkit.results import BuiltImage, Inspect
+from patchkit.results.build import BuiltImage
+from patchkit.results.inspect import Inspect
 from patchkit.upstream import Access
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.inspect import Documents, inspect_target

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConfigError
-from patchkit.results import Adopt, TroubleKind
+from patchkit.results.adopt import Adopt, TroubleKind
 from patchkit.store import read_pin, read_series, read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_branch, adopt_folder
 from patchkit.verbs.verify import verify_pins

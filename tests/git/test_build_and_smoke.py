@@ -12,7 +12,8 @@ import pytest
 from patchkit.engines import venv
 from patchkit.errors import ConfigError, SmokeError, VerifyError
 from patchkit.render import render_text
-from patchkit.results import BuiltImage, Smoke
+from patchkit.results.build import BuiltImage
+from patchkit.results.smoke import Smoke
 from patchkit.store import read_images, record_image
 from patchkit.upstream import Access
 from patchkit.verbs.build import BuildOptions, build_images

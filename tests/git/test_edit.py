@@ -10,7 +10,8 @@ import pytest
 from patchkit.errors import ConfigError
 from patchkit.model import Met
 from patchkit.render import render_text
-from patchkit.results import Refresh, Status, TopicState
+from patchkit.results.refresh import Refresh, TopicState
+from patchkit.results.status import Status
 from patchkit.store import read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_folder
 from patchkit.verbs.edit import begin_topic, close_edit, edit_pin

@@ -20,7 +20,7 @@ from patchkit.manifest import write_manifest
 from patchkit.model import BlobId, CommitId, LockedFile, Manifest, TreeId
 from patchkit.objects import File, ObjectStore
 from patchkit.process import run
-from patchkit.results import Inspect
+from patchkit.results.inspect import Inspect
 from patchkit.upstream import Access
 from patchkit.verbs import inspect
 from patchkit.verbs.inspect import Documents, inspect_target

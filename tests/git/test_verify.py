@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from patchkit.cli import main
 from patchkit.errors import ConfigError
-from patchkit.results import Verified
+from patchkit.results.verify import Verified
 from patchkit.upstream import Access
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.verify import verify_checkout, verify_patch, verify_pins

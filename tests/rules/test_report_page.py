@@ -7,7 +7,7 @@ import pytest
 
 from patchkit.model import Topic
 from patchkit.render.report import html, text
-from patchkit.results import Evidence, PinPage, Report, ReportedHunk
+from patchkit.results.report import Evidence, PinPage, Report, ReportedHunk
 from patchkit.verbs.report import make_report
 
 ROOT = Path(__file__).parents[2]

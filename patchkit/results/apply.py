@@ -1,4 +1,4 @@
-"""The outcome of `apply`; apart from results.py so that `apply` does not pay for all of them."""
+"""The outcome of `apply`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,0 +1,1 @@
+"""The commands, one a module: parse, call one verb, show its result."""

@@ -1,0 +1,30 @@
+"""The command `apply`."""
+
+from pathlib import Path
+
+import click
+
+from patchkit.invocation import Command, access, root, show
+
+
+@click.command(cls=Command)
+@click.argument("checkout", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--pin", metavar="P", help="The pin whose series is applied (default: the latest).")
+@click.option("--topic", "topics", multiple=True, metavar="T", help="Only this topic; may be given again.")
+@click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="This file, not a series.")
+@click.option("--reverse", is_flag=True, help="Take it out again: every byte and mode as before.")
+@click.option("--dry-run", is_flag=True, help="Tell what would change and write nothing.")
+def apply(
+    checkout: Path, *, pin: str | None, topics: tuple[str, ...], patch: Path | None, reverse: bool, dry_run: bool
+) -> None:
+    """Write a series, or one patch file, into CHECKOUT.
+
+    CHECKOUT is a git checkout, an unpacked wheel, a site-packages folder or the sglang package itself. All of it
+    is written or nothing; what is there already is not written twice. Killed at any instant, the next call ends it.
+    """
+    from patchkit.verbs.apply import Wish, apply_patch, apply_series
+
+    if patch and (pin or topics):
+        raise click.UsageError("--patch takes a file instead of a series: leave --pin and --topic out")
+    wish = Wish(reverse=reverse, topics=topics, dry_run=dry_run)
+    show(apply_patch(checkout, patch, wish) if patch else apply_series(checkout, root(), pin, wish, access))

@@ -1,0 +1,13 @@
+"""The command `doctor`."""
+
+import click
+
+from patchkit.invocation import Command, access, show
+
+
+@click.command(cls=Command)
+def doctor() -> None:
+    """Tell what is missing here, and the line that mends it."""
+    from patchkit.verbs.doctor import examine
+
+    show(examine(access()))

@@ -1,0 +1,14 @@
+"""The command `explain`."""
+
+import click
+
+from patchkit.invocation import Command, show
+
+
+@click.command(cls=Command)
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Tell what a RULE of verify means, why it matters, and how to mend what breaks it: patchkit explain PK502."""
+    from patchkit.verbs.explain import explain_rule
+
+    show(explain_rule(rule))

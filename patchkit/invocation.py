@@ -1,0 +1,162 @@
+"""One call of the command line: its global options, what every command shows, and how it ends.
+
+Only this module, the commands and cli.py import click.
+"""
+
+import signal
+import sys
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from patchkit.errors import PatchkitError
+
+if TYPE_CHECKING:
+    from patchkit.results import Result
+    from patchkit.upstream import Access
+
+INTERRUPTED = 130
+ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The global options. Each may stand before or after the command's name."""
+
+    root: Path | None = None
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    color: str = "auto"
+    offline: bool = False
+    deadline: float = 900.0
+
+
+def settings() -> Settings:
+    """Return the global options of this call."""
+    found = click.get_current_context().find_root().obj
+    return found if isinstance(found, Settings) else Settings()
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Store one global option where every command finds it; a default never undoes what was said."""
+    root = context.find_root()
+    current = root.obj if isinstance(root.obj, Settings) else Settings()
+    assert parameter.name is not None
+    source = context.get_parameter_source(parameter.name)
+    said = source is not None and source.name != "DEFAULT"
+    root.obj = replace(current, **{parameter.name: value}) if said else current
+
+
+@cache
+def global_options(*, hidden: bool = False) -> tuple[click.Option, ...]:
+    """Return the options that every command takes; made once, as there are some thirty commands."""
+    shared: dict[str, Any] = {"expose_value": False, "callback": _keep, "is_eager": True, "hidden": hidden}
+    folder = click.Path(exists=True, file_okay=False, path_type=Path)
+    return (
+        click.Option(["--root"], type=folder, help="The folder with patches/ (default: the nearest above).", **shared),
+        click.Option(["--json"], is_flag=True, help="One JSON document on stdout.", **shared),
+        click.Option(["-q", "--quiet"], is_flag=True, help="No progress.", **shared),
+        click.Option(["-v", "--verbose"], is_flag=True, help="Progress also where stderr is no terminal.", **shared),
+        click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), help="Colour (auto).", **shared),
+        click.Option(["--offline"], is_flag=True, help="Never touch the network.", **shared),
+        click.Option(["--deadline"], type=float, metavar="S", help="Seconds for one outside step (900).", **shared),
+    )
+
+
+class Command(click.Command):
+    """A command that also takes the global options; its help names them and leaves their words to the group's."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params.extend(global_options(hidden=True))
+        self.epilog = "Also takes the global options: --root, --json, -q, -v, --color, --offline, --deadline."
+
+
+class Group(click.Group):
+    """Turns every failure whose cause is known into its message and exit code."""
+
+    command_class = Command
+
+    def main(self, *arguments: Any, **keywords: Any) -> Any:
+        """Run the command line; SIGTERM cleans up as Ctrl-C does."""
+        previous = signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            return super().main(*arguments, **keywords)
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; print a PatchkitError as STYLE says and end with its exit code."""
+        try:
+            return super().invoke(ctx)
+        except PatchkitError as error:
+            _fail(ctx, error)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except OSError as error:
+            if error.errno is None or isinstance(error, BrokenPipeError):
+                raise
+            from patchkit.errors import CommandError
+
+            reason = error.strerror or str(error)
+            _fail(ctx, CommandError(f"a file cannot be read or written: {reason}", where=str(error.filename or "")))
+        except Exception:
+            import traceback  # loaded only for this
+
+            traceback.print_exc()
+            click.echo("this is a bug in patchkit: please report it with the lines above", err=True)
+            ctx.exit(1)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _fail(ctx: click.Context, error: PatchkitError) -> NoReturn:
+    from patchkit.render import render_error, render_error_json
+
+    if settings().json:
+        click.echo(render_error_json(error))
+    click.echo(render_error(error), err=True)
+    ctx.exit(error.exit_code)
+
+
+def show(result: "Result") -> None:
+    """Print the result as text or JSON and end with its exit code."""
+    from patchkit.render import render_json, render_text
+
+    click.echo(render_json(result) if settings().json else render_text(result), color=_color())
+    click.get_current_context().exit(result.exit_code)
+
+
+def progress(text: str) -> None:
+    """Tell on stderr what goes on; silent where nobody watches."""
+    if settings().verbose or (sys.stderr.isatty() and not settings().quiet):
+        click.echo(f"patchkit: {text}", err=True)
+
+
+def root() -> Path:
+    """Return the store's root: as said, else the nearest folder above with patches/."""
+    from patchkit.store import find_root
+
+    return settings().root or find_root(Path.cwd())
+
+
+def access() -> "Access":
+    """Return how upstream may be reached in this call."""
+    from patchkit.upstream import Access, cache_folder
+
+    said = settings()
+    return Access(cache_folder(), offline=said.offline, deadline_s=said.deadline, progress=progress)
+
+
+def _color() -> bool | None:
+    return {"auto": None, "always": True, "never": False}[settings().color]

@@ -1,0 +1,55 @@
+"""The outcome of `rebase`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from patchkit.model import UntilVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class RebasedHunk:
+    """Where one hunk ended. action: carried, moved, shrunk, dropped or unresolved. stage: what decided it."""
+
+    path: str
+    number: int
+    action: str
+    stage: str = ""
+    to: str = ""
+    suspect: bool = False
+    cause: str = ""
+    scope: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RebasedTopic:
+    """One topic. state: carried, dropped, skipped or stopped; empty for a patch file. counts: hunks by action."""
+
+    topic: str
+    state: str
+    counts: Mapping[str, int]
+    hunks: tuple[RebasedHunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rebase:
+    """`rebase`: what became of every hunk. state: written, stopped, interrupted or aborted."""
+
+    verb: ClassVar[str] = "rebase"
+    schema: ClassVar[int] = 1
+
+    source: str
+    target: str
+    state: str
+    topics: tuple[RebasedTopic, ...]
+    written: str = ""
+    work: str = ""
+    next_step: str = ""
+    until: tuple[UntilVerdict, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """3 when a person must settle something."""
+        unresolved = any(hunk.action == "unresolved" for topic in self.topics for hunk in topic.hunks)
+        return 3 if unresolved or self.state == "stopped" else 0
