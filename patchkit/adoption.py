@@ -1,8 +1,10 @@
 """Judge one set of patch files: its pin, its order, what composes, and what is wrong with it."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from patchkit.adopt import troubles
 from patchkit.adopt.arrange import labels_of, versions_in
@@ -11,20 +13,23 @@ from patchkit.adopt.naming import name_topics
 from patchkit.adopt.nouns import Parsed, PatchFile, PatchSet
 from patchkit.adopt.sequence import Order, OrderReason, order_patches
 from patchkit.belonging import Belonging, judge_matches, match_release, stated_preimages
-from patchkit.errors import CommandError, PatchError
+from patchkit.clones import describe_commit, find_base, is_clone, location_of
+from patchkit.errors import CommandError, ConfigError, PatchError
 from patchkit.headers import read_head
-from patchkit.model import SOURCE_PREFIX, FilePatch, Patch
+from patchkit.model import SOURCE_PREFIX, FilePatch, GitSource, Patch
 from patchkit.patchtext import read_patch, write_patch
 from patchkit.releases import find_release
 from patchkit.results.adopt import Trouble, TroubleKind
 from patchkit.rules import application, base, placement, single
 from patchkit.rules.compose import Composed, NamedPatch, applies, compose, inside, touched_paths
 from patchkit.rules.subject import Subject
-from patchkit.upstream import Access, Upstream, bring_version
+from patchkit.upstream import Access, Upstream, bring_directory, bring_git, bring_version, keep_directory
+from patchkit.versions import is_release
 
 # What the sglang repository has beside the package. A patch that touches nothing else is of another project.
 _REPOSITORY = ("python/", "sgl-kernel/", "sgl-router/", "sgl-model-gateway/", "test/", "docs/", "docker/", "scripts/",
                "benchmark/", "examples/", "3rdparty/", "proto/", ".github/")  # fmt: skip
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +61,22 @@ def judge_set(
     documents: Mapping[str, str] | None = None,
     version: str | None = None,
     labels: Sequence[str] = (),
+    based_on: Path | None = None,
 ) -> Judged:
     """Look at one set of patch files and decide its pin and order.
 
     version: the pin that a person names; blob ids are compared with it all the same. labels: versions that
-    something else than the set's own name and the Dockerfile claims.
+    something else than the set's own name and the Dockerfile claims. based_on: a clone or a directory with the
+    upstream that the patches are written for; without it, the releases are searched.
     """
     found: list[Trouble] = []
     parsed = [each for file in patch_set.files for each in _parse(file, found)]
     stated = stated_preimages(each.patch for each in parsed)
     claimed = [version] if version else [*labels, *labels_of(patch_set), *_image_labels(dockerfiles)]
-    search = find_release(stated, access, labels=claimed)
-    belonging = search.belonging
-    if version:
-        belonging = Belonging(
-            tuple(sorted(belonging.matches, key=lambda match: match.version != version)), belonging.ties
-        )
-    upstream = _bring(version or (belonging.best.version if belonging.best else ""), access)
-    if upstream is None and parsed and not stated:
-        upstream = _by_applying(parsed, claimed, access)
-        if upstream is not None:
-            belonging = judge_matches([match_release(upstream.version, {}, {})])
+    if based_on is not None:
+        belonging, upstream, notes = _at_base(based_on, stated, claimed, access)
+    else:
+        belonging, upstream, notes = _at_release(parsed, stated, claimed, version or "", access)
     left = troubles.unapplied(patch_set, parsed, dockerfiles)
     taken = [each for each in parsed if each not in left]
     order = _ordered(taken if patch_set.listed else parsed, patch_set, dockerfiles, upstream)
@@ -95,8 +95,61 @@ def judge_set(
         found += troubles.finding_troubles(findings, composed)
     return Judged(
         patch_set, order.patches, tuple(topics), order.reason, belonging, len(stated), upstream, composed,
-        tuple(found), search.notes,
+        tuple(found), notes,
     )  # fmt: skip
+
+
+_Base = tuple[Belonging, Upstream | None, tuple[str, ...]]
+
+
+def _at_release(
+    parsed: Sequence[Parsed], stated: Mapping[str, str], claimed: Sequence[str], version: str, access: Access
+) -> _Base:
+    """Return the release that has the stated blobs; for patches without ids, the labelled one that they apply to."""
+    search = find_release(stated, access, labels=claimed)
+    belonging = search.belonging
+    if version:
+        belonging = Belonging(
+            tuple(sorted(belonging.matches, key=lambda match: match.version != version)), belonging.ties
+        )
+    upstream = _bring(version or (belonging.best.version if belonging.best else ""), access)
+    if upstream is None and parsed and not stated:
+        upstream = _by_applying(parsed, claimed, access)
+        if upstream is not None:
+            belonging = judge_matches([match_release(upstream.version, {}, {})])
+    return belonging, upstream, search.notes
+
+
+def _at_base(base: Path, stated: Mapping[str, str], claimed: Sequence[str], access: Access) -> _Base:
+    """Return the commit of a clone that has the stated blobs, or the directory as it stands."""
+    named = next((name for name in claimed if _COMMIT.fullmatch(name)), "")
+    near = next((name for name in claimed if is_release(name)), "")
+    if not is_clone(base):
+        return _at_directory(base, stated, near, access)
+    found = describe_commit(base, named, stated, near=near) if named else find_base(base, stated, near=near)
+    if found is None:
+        return Belonging(()), None, (f"no commit of {base} has a file that the patches start from",)
+    location = location_of(base)
+    upstream = replace(bring_git(str(base.resolve()), found.commit, access), version=found.match.version)
+    upstream = replace(upstream, source=GitSource(location))
+    return judge_matches([found.match]), upstream, (f"{found.match.version} is commit {found.commit} of {location}",)
+
+
+def _at_directory(base: Path, stated: Mapping[str, str], near: str, access: Access) -> _Base:
+    """Return a directory without history as a base; its release is the label's, else the nearest by blob ids."""
+    upstream = bring_directory(base, access)
+    present = {path: entry.blob for path, entry in upstream.entries().items()}
+    if not near:
+        nearest = find_release(present, access, max_downloads=0).belonging.best
+        if nearest is None:
+            raise ConfigError(
+                "nothing tells which release the directory comes after", where=str(base), hint="name it: --pin VERSION"
+            )
+        near = nearest.version
+    upstream = replace(upstream, version=f"{near}+d{upstream.tree[:10]}")
+    keep_directory(upstream)
+    match = match_release(upstream.version, stated, present)
+    return judge_matches([match]), upstream, (f"{upstream.version} is {base} as it stands, tree {upstream.tree}",)
 
 
 def _parse(file: PatchFile, found: list[Trouble]) -> Iterable[Parsed]:

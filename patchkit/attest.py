@@ -5,8 +5,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
-from patchkit.model import Pin, Topic
+from patchkit.model import DirectorySource, Distribution, GitSource, Pin, Topic
 
 CYCLONEDX = "http://cyclonedx.org/schema/bom-1.6.schema.json"
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -100,13 +101,28 @@ def _ancestor(pin: Pin) -> dict[str, Any]:
         "bom-ref": "sglang-upstream",
         "name": "sglang",
         "version": pin.version,
-        "purl": f"pkg:pypi/sglang@{pin.version}?file_name={pin.distribution.filename}",
-        "hashes": [{"alg": "SHA-256", "content": pin.distribution.sha256}],
+        **_ancestor_source(pin),
         "properties": [{"name": "patchkit:tree", "value": pin.tree}],
     }
     if pin.commit:
         ancestor["externalReferences"] = [{"type": "vcs", "url": f"{UPSTREAM}/tree/{pin.commit}"}]
     return ancestor
+
+
+def _ancestor_source(pin: Pin) -> dict[str, Any]:
+    match pin.source:
+        case Distribution(filename, sha256):
+            purl = f"pkg:pypi/sglang@{pin.version}?file_name={filename}"
+            return {"purl": purl, "hashes": [{"alg": "SHA-256", "content": sha256}]}
+        case GitSource(location):
+            place = _quoted(f"git+{location}@{pin.commit}")
+            return {"purl": f"pkg:generic/sglang@{_quoted(pin.version)}?vcs_url={place}"}
+        case DirectorySource():
+            return {"purl": f"pkg:generic/sglang@{_quoted(pin.version)}"}
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
 
 
 def _patch(patch: AttestedPatch) -> dict[str, Any]:
@@ -157,15 +173,22 @@ def provenance(about: Attested) -> dict[str, Any]:
     }
 
 
+def _upstream_materials(pin: Pin) -> list[dict[str, Any]]:
+    match pin.source:
+        case Distribution(filename, sha256):
+            digest = {"sha256": sha256, "gitTree": pin.tree}
+            distribution = {"name": filename, "uri": f"pkg:pypi/sglang@{pin.version}", "digest": digest}
+            commit = {"uri": f"git+{UPSTREAM}@refs/tags/{pin.name}", "digest": {"gitCommit": pin.commit}}
+            return [distribution, *([commit] if pin.commit else [])]
+        case GitSource(location):
+            return [{"uri": f"git+{location}", "digest": {"gitCommit": pin.commit, "gitTree": pin.tree}}]
+        case DirectorySource(path):
+            return [{"name": path, "digest": {"gitTree": pin.tree}}]
+
+
 def _materials(about: Attested) -> list[dict[str, Any]]:
     pin = about.pin
-    distribution = {
-        "name": pin.distribution.filename,
-        "uri": f"pkg:pypi/sglang@{pin.version}",
-        "digest": {"sha256": pin.distribution.sha256, "gitTree": pin.tree},
-    }
-    commit = {"uri": f"git+{UPSTREAM}@refs/tags/{pin.name}", "digest": {"gitCommit": pin.commit}}
-    materials: list[dict[str, Any]] = [distribution, *([commit] if pin.commit else [])]
+    materials: list[dict[str, Any]] = _upstream_materials(pin)
     revision: Mapping[str, Any] = {"annotations": {"revision": about.revision}} if about.revision else {}
     materials += [{"name": p.path, "digest": {"sha256": p.sha256}, **revision} for p in about.patches]
     if about.base:

@@ -36,13 +36,30 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class GitSource:
+    """A commit of a repository; the pin's `commit` names it. location: a URL, or the path of a clone."""
+
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySource:
+    """A directory as it stood once; the pin's `tree` tells whether it still is what it was."""
+
+    path: str
+
+
+Source = Distribution | GitSource | DirectorySource
+
+
+@dataclass(frozen=True, slots=True)
 class Pin:
     """The exact upstream state a series is written against."""
 
-    version: str  # without the leading "v": "0.5.15.post1"
+    version: str  # without the leading "v": "0.5.15.post1", "0.5.15+g1a2b3c4d5e" between releases
     commit: CommitId
-    tree: TreeId  # git's tree id of python/sglang, as the wheel has it
-    distribution: Distribution
+    tree: TreeId  # git's tree id of python/sglang, as the source has it
+    source: Source
     python: str = "3.12"  # the version that the images of this release run
     base_images: tuple[str, ...] = ()
 

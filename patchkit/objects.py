@@ -100,6 +100,10 @@ class ObjectStore:
         """Return the note with which the files of the ref were kept."""
         return self._git("log", "-1", "--format=%s", "--end-of-options", ref).decode().strip()
 
+    def commit_at(self, ref: str) -> str:
+        """Return the id of the commit that the ref, or the tag that it names, stands for."""
+        return self._git("rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
+
     def link(self, ref: str, revision: str) -> None:
         """Let the ref name what the revision names."""
         self._git("update-ref", ref, revision)

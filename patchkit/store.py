@@ -13,7 +13,20 @@ from typing import Any
 from patchkit import inplace
 from patchkit.errors import ConfigError
 from patchkit.manifest import read_manifest as parse_manifest
-from patchkit.model import CommitId, Distribution, Manifest, Pin, Series, Topic, TopicPatch, TreeId, Variable
+from patchkit.model import (
+    CommitId,
+    DirectorySource,
+    Distribution,
+    GitSource,
+    Manifest,
+    Pin,
+    Series,
+    Source,
+    Topic,
+    TopicPatch,
+    TreeId,
+    Variable,
+)
 from patchkit.patchtext import read_patch
 from patchkit.pinsites import PinSite, PinValues, names_pin, refuse_unusable, rewrite_site
 from patchkit.versions import NightlyTag, bare, is_version, order
@@ -80,7 +93,7 @@ def read_pin(root: Path, name: str) -> Pin:
             version=table["version"],
             commit=CommitId(table["commit"]),
             tree=TreeId(table["tree"]),
-            distribution=Distribution(table["distribution"]["filename"], table["distribution"]["sha256"]),
+            source=_read_source(table),
             python=table.get("python", "3.12"),
             base_images=tuple(table.get("base_images", ())),
         )
@@ -91,6 +104,14 @@ def read_pin(root: Path, name: str) -> Pin:
             f"pin.toml names version {pin.version}, its folder is {path.parent.name}", where=_shown(path, root)
         )
     return pin
+
+
+def _read_source(table: Mapping[str, Any]) -> Source:
+    if "git" in table:
+        return GitSource(table["git"]["location"])
+    if "directory" in table:
+        return DirectorySource(table["directory"]["path"])
+    return Distribution(table["distribution"]["filename"], table["distribution"]["sha256"])
 
 
 def read_series_names(root: Path, name: str) -> list[str]:
@@ -280,19 +301,28 @@ def _put_back(path: Path, content: bytes | None) -> None:
 
 def pin_text(pin: Pin) -> bytes:
     """Return the text of a pin.toml."""
-    note = "" if pin.commit else "  # not known: the wheel does not say; the tree id proves the pin all the same"
+    note = "" if pin.commit else "  # not known: the source does not say; the tree id proves the pin all the same"
     images = ", ".join(json.dumps(image) for image in pin.base_images)
     return (
         f"version = {json.dumps(pin.version)}\n"
         f"commit = {json.dumps(pin.commit)}{note}\n"
-        f"tree = {json.dumps(pin.tree)}  # of python/sglang in the distribution, without compiled files\n"
+        f"tree = {json.dumps(pin.tree)}  # of python/sglang in the source below, without compiled files\n"
         f"python = {json.dumps(pin.python)}\n"
         f"base_images = [{images}]\n"
         "\n"
-        "[distribution]\n"
-        f"filename = {json.dumps(pin.distribution.filename)}\n"
-        f"sha256 = {json.dumps(pin.distribution.sha256)}\n"
+        f"{_source_text(pin.source)}"
     ).encode()
+
+
+def _source_text(source: Source) -> str:
+    match source:
+        case Distribution():
+            filename, sha256 = json.dumps(source.filename), json.dumps(source.sha256)
+            return f"[distribution]\nfilename = {filename}\nsha256 = {sha256}\n"
+        case GitSource():
+            return f"[git]\nlocation = {json.dumps(source.location)}\n"
+        case DirectorySource():
+            return f"[directory]\npath = {json.dumps(source.path)}\n"
 
 
 def read_images(root: Path, name: str) -> list[dict[str, str]]:

@@ -10,14 +10,14 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from patchkit.errors import CommandError, ConfigError
-from patchkit.model import SOURCE_PREFIX, Distribution, Pin, TreeId
+from patchkit.model import SOURCE_PREFIX, CommitId, DirectorySource, Distribution, GitSource, Pin, Source, TreeId
 from patchkit.objects import SEALED, Entry, File, ObjectStore
 from patchkit.process import run
-from patchkit.versions import order
+from patchkit.versions import is_release, order, release_of
 
 Progress = Callable[[str], None]
 
@@ -39,13 +39,16 @@ _PREFIX = SOURCE_PREFIX.rstrip("/")
 class Upstream:
     """An upstream tree in the object store, with `python/sglang/` as in the repository.
 
-    ref: names the commit that holds the tree. tree: git's tree id of python/sglang.
+    ref: names the commit that holds the tree. tree: git's tree id of python/sglang. commit: upstream's own, where it
+    is known. source: where the tree came from, if not from the package index.
     """
 
     version: str
     ref: str
     tree: TreeId
     objects: ObjectStore
+    commit: CommitId | None = None
+    source: GitSource | DirectorySource | None = None
 
     def entries(self) -> dict[str, Entry]:
         """Return every file by its path from the root of the repository."""
@@ -93,15 +96,21 @@ def cache_folder() -> Path:
 
 
 def bring_pin(pin: Pin, access: Access) -> Upstream:
-    """Return the pin's tree, downloaded if it is not here yet, and proven by its sha256 and tree id."""
-    upstream = bring_version(pin.version, access, expected=pin.distribution)
+    """Return the pin's tree, brought here if it is not yet, and proven by its tree id, and by sha256 or commit id."""
+    match pin.source:
+        case Distribution():
+            upstream = bring_version(pin.version, access, expected=pin.source)
+        case GitSource():
+            upstream = bring_git(pin.source.location, pin.commit, access)
+        case DirectorySource():
+            upstream = _bring_kept_directory(pin, Path(pin.source.path), access)
     if upstream.tree != pin.tree:
         raise ConfigError(
             f"upstream {pin.version} is not the tree of its pin",
             where=f"patches/{pin.name}/pin.toml",
             found=f"python/sglang has tree {upstream.tree}, pin.toml says {pin.tree}",
         )
-    return upstream
+    return replace(upstream, version=pin.version)
 
 
 def bring_version(version: str, access: Access, *, expected: Distribution | None = None) -> Upstream:
@@ -110,6 +119,11 @@ def bring_version(version: str, access: Access, *, expected: Distribution | None
     expected: the file and hash that it must have; without it, a copy that is here already is taken.
     Raises: CommandError when it is not here and cannot be had; ConfigError when it is another file.
     """
+    if not is_release(version):
+        raise ConfigError(
+            f"{version} is no release: it stands for a commit, or for a directory, after {release_of(version)}",
+            hint="name a release, or a pin of the store",
+        )
     objects = access.objects
     ref = _kept_ref(objects, version, expected)
     if ref is None:
@@ -137,16 +151,45 @@ def bring_directory(directory: Path, access: Access) -> Upstream:
     tree = objects.tree_at(ref, _PREFIX)
     if tree is None:
         raise ConfigError("the directory holds no file of sglang", where=str(directory))
-    return Upstream(f"directory {directory}", ref, tree, objects)
+    return Upstream(f"directory {directory}", ref, tree, objects, source=DirectorySource(str(directory.resolve())))
+
+
+def keep_directory(upstream: Upstream) -> None:
+    """Keep the tree of a directory for good, under its own id: the directory may change."""
+    upstream.objects.link(_kept_directory_ref(upstream.tree), upstream.ref)
+
+
+def _bring_kept_directory(pin: Pin, directory: Path, access: Access) -> Upstream:
+    """Return the tree of a pin that was a directory: as it was kept, else as the directory stands."""
+    objects = access.objects
+    ref = _kept_directory_ref(pin.tree)
+    if (tree := objects.tree_at(ref, _PREFIX)) is not None:
+        return Upstream(pin.version, ref, tree, objects, source=DirectorySource(str(directory)))
+    if not directory.is_dir():
+        raise CommandError(
+            f"upstream {pin.version} is not in the cache, and the directory that it was is not here",
+            where=f"patches/{pin.name}/pin.toml",
+            found=str(directory),
+            hint=f"put python/sglang with tree {pin.tree} there, or name a git source in pin.toml",
+        )
+    upstream = bring_directory(directory, access)
+    if upstream.tree == pin.tree:
+        keep_directory(upstream)
+    return upstream
+
+
+def _kept_directory_ref(tree: TreeId) -> str:
+    return f"refs/patchkit/tree/{tree}"
 
 
 def bring_git(location: str, revision: str, access: Access) -> Upstream:
     """Return a tag or a 40-hex commit of a clone or a remote, fetched shallow and by id, without a prompt."""
     objects = access.objects
-    ref = f"refs/patchkit/git/{hashlib.sha256(location.encode()).hexdigest()[:16]}/{revision}"
     is_commit = re.fullmatch(r"[0-9a-f]{40}", revision) is not None
+    place = hashlib.sha256(location.encode()).hexdigest()[:16]  # a tag is its repository's, a commit is the world's
+    ref = f"refs/patchkit/commit/{revision}" if is_commit else f"refs/patchkit/git/{place}/{revision}"
     if not (is_commit and objects.tree_at(ref)):  # a tag can move, a commit cannot
-        if access.offline and "://" in location and not location.startswith("file://"):
+        if access.offline and not is_local(location):
             raise CommandError(f"{revision} is not in the cache, and --offline forbids to fetch it", where=location)
         wanted = revision if is_commit else f"refs/tags/{revision}"
         access.progress(f"fetching {revision} from {location}")
@@ -160,7 +203,13 @@ def bring_git(location: str, revision: str, access: Access) -> Upstream:
     tree = objects.tree_at(ref, _PREFIX)
     if tree is None:
         raise ConfigError(f"{revision} holds no python/sglang", where=location)
-    return Upstream(revision, ref, tree, objects)
+    commit = CommitId(objects.commit_at(ref))
+    return Upstream(revision, ref, tree, objects, commit=commit, source=GitSource(location))
+
+
+def is_local(location: str) -> bool:
+    """Whether git reaches the location without a network: a path, or a file:// URL."""
+    return location.startswith("file://") or ("://" not in location and Path(location).exists())
 
 
 def kept_versions(objects: ObjectStore) -> list[str]:
@@ -181,6 +230,11 @@ def distribution_of(upstream: Upstream) -> Distribution:
     """Return the file of the package index that a kept release came from."""
     filename = upstream.objects.note(upstream.ref)
     return Distribution(filename, upstream.ref.rsplit("/", 1)[1])
+
+
+def source_of(upstream: Upstream) -> Source:
+    """Return where the tree came from, as a pin records it."""
+    return upstream.source or distribution_of(upstream)
 
 
 def listed_versions(access: Access) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Self
 
 from patchkit.errors import ConfigError
 
-_UPSTREAM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:rc(\d+))?(?:\.post(\d+))?")
+# Between releases: the release before it, then "+g" and a commit id, or "+d" and the tree id of a directory.
+_UPSTREAM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:rc(\d+))?(?:\.post(\d+))?(?:\+([gd][0-9a-f]{7,40}))?")
 _NIGHTLY = re.compile(r"nightly-dev-(\d{4})(\d{2})(\d{2})([a-z])")
 _FINAL = 1 << 30  # a final release comes after each of its release candidates
 
@@ -27,12 +28,23 @@ def is_version(name: str) -> bool:
     return _UPSTREAM.fullmatch(name.removeprefix("v")) is not None
 
 
-def order(version: str) -> tuple[int, int, int, int, int]:
-    """Return the sort key of an upstream version: rc before final before post releases."""
+def is_release(name: str) -> bool:
+    """Whether the text is the version of a release, and not of a commit or a directory between two."""
+    return is_version(name) and "+" not in name
+
+
+def release_of(version: str) -> str:
+    """Return the release that a version is, or that it comes after."""
+    return bare(version).partition("+")[0]
+
+
+def order(version: str) -> tuple[int, int, int, int, int, str]:
+    """Return the sort key of an upstream version: rc before final before post releases, then what comes after each."""
     match = _UPSTREAM.fullmatch(bare(version))
     assert match is not None
-    major, minor, micro, candidate, post = match.groups()
-    return int(major), int(minor), int(micro), _FINAL if candidate is None else int(candidate), int(post or 0)
+    major, minor, micro, candidate, post, local = match.groups()
+    stage = _FINAL if candidate is None else int(candidate)
+    return int(major), int(minor), int(micro), stage, int(post or 0), local or ""
 
 
 @total_ordering

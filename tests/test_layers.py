@@ -54,6 +54,7 @@ LAYERS = [
     "situation",
     "upstream",
     "nameindex",
+    "clones",
     "releases",
     "patchfolder",
     "adoption",

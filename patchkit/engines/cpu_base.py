@@ -28,7 +28,7 @@ def bring_cpu_base(engine: ContainerEngine, upstream: Upstream, access: Access) 
     runtime = _bring_runtime_image(engine, access)
     runtime_id = _id(engine, runtime)
     made_from = key(runtime_id, upstream.tree, recipe(CPU_BASE))
-    tag = f"{engine.local_prefix}patchkit/sglang-cpu:v{upstream.version}-{made_from}"
+    tag = f"{engine.local_prefix}patchkit/sglang-cpu:v{upstream.version.replace('+', '-')}-{made_from}"
     if engine.inspect(tag) is None:
         access.progress(f"installing sglang {upstream.version} on the CPU runtime")
         with tempfile.TemporaryDirectory(prefix="patchkit-context-") as folder:

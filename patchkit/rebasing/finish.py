@@ -11,7 +11,7 @@ from patchkit.generated import generate
 from patchkit.model import CommitId, Pin, Series, TopicPatch
 from patchkit.patchtext import read_patch
 from patchkit.store import PATCHES, latest_pin, pin_folder, pin_text, replace_file, write_new_pin
-from patchkit.upstream import Upstream, distribution_of
+from patchkit.upstream import Upstream, source_of
 from patchkit.versions import order
 
 REPORT = "rebase.json"
@@ -25,9 +25,9 @@ def pin_of(upstream: Upstream, former: Pin) -> Pin:
     images = tuple(image.replace(f"v{former.version}", f"v{upstream.version}") for image in former.base_images)
     return Pin(
         version=upstream.version,
-        commit=CommitId(""),
+        commit=upstream.commit or CommitId(""),
         tree=upstream.tree,
-        distribution=distribution_of(upstream),
+        source=source_of(upstream),
         python=former.python,
         base_images=images,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.adopt import troubles
-from patchkit.adopt.arrange import LATEST, arrange_files, natural_key, versions_in
+from patchkit.adopt.arrange import LATEST, arrange_files, versions_in
 from patchkit.adopt.dockerfile import Dockerfile, read_dockerfile
 from patchkit.adopt.naming import series_text, topic_tables
 from patchkit.adopt.parting import part_by_file, part_by_plan, read_plan
@@ -20,7 +20,8 @@ from patchkit.patchfolder import Project, read_git_range, read_project
 from patchkit.results.adopt import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
 from patchkit.seriesfiles import open_series, split_series
 from patchkit.store import PATCHES, pin_folder, pin_names, pin_text, read_topics, replace_file, write_new_pin
-from patchkit.upstream import Access, distribution_of
+from patchkit.upstream import Access, source_of
+from patchkit.versions import is_release
 
 _TOPICS_HEAD = """\
 # Every topic once. Which pins carry it, and how, is in the pins' folders.
@@ -45,6 +46,7 @@ def adopt_folder(
     access: Access,
     *,
     version: str | None = None,
+    base: Path | None = None,
     dry_run: bool = False,
     in_place: bool = False,
     split_by: str = "",
@@ -54,16 +56,17 @@ def adopt_folder(
     in_place: leave every patch where it is, and let the pins' folders lead there. split_by: "file", or the path of a
     plan: what a set with a single patch is taken apart by.
 
-    version: the pin, where blob ids cannot tell; only for a single set. dry_run: report, write nothing.
+    version: the pin, where blob ids cannot tell; only for a single set. base: a clone or a directory with the upstream
+    that the patches are written for; with a clone, version may be a commit. dry_run: report, write nothing.
     """
     _refuse_store(paths)
-    command = f"patchkit import {' '.join(map(str, paths))}"
+    command = f"patchkit import {f'--upstream {base} ' if base else ''}{' '.join(map(str, paths))}"
     project = read_project(paths)
     if in_place:
         command = f"{command} --in-place"
         _refuse_in_place(project, paths, root)
     return _adopt(
-        project, root, access, version=version, dry_run=dry_run, command=command,
+        project, root, access, version=version, base=base, dry_run=dry_run, command=command,
         in_place=paths[0].resolve().relative_to(root.resolve()).as_posix() if in_place else "", split_by=split_by,
     )  # fmt: skip
 
@@ -88,6 +91,7 @@ def _adopt(
     version: str | None,
     dry_run: bool,
     command: str,
+    base: Path | None = None,
     labels: Sequence[str] = (),
     commit: str = "",
     in_place: str = "",
@@ -107,7 +111,13 @@ def _adopt(
         access.progress(f"looking at {patch_set.label or patch_set.files[0].shown}")
         judged.append(
             judge_set(
-                patch_set, access, dockerfiles=dockerfiles, documents=project.documents, version=version, labels=labels
+                patch_set,
+                access,
+                dockerfiles=dockerfiles,
+                documents=project.documents,
+                version=version,
+                labels=labels,
+                based_on=base,
             )
         )
     plans = _plan(judged, root, dockerfiles, commit if labels else "")
@@ -180,11 +190,16 @@ def _pin_of(judged: Judged, dockerfiles: Sequence[Dockerfile], commit: str) -> P
     images = [image for each in dockerfiles for _, image in each.images if upstream.version in versions_in(image)]
     return Pin(
         version=upstream.version,
-        commit=CommitId(commit),
+        commit=upstream.commit or CommitId(commit),
         tree=upstream.tree,
-        distribution=distribution_of(upstream),
-        base_images=tuple(dict.fromkeys(images)) or (f"lmsysorg/sglang:v{upstream.version}",),
+        source=source_of(upstream),
+        base_images=tuple(dict.fromkeys(images)) or _base_images(upstream.version),
     )
+
+
+def _base_images(version: str) -> tuple[str, ...]:
+    """Return the image of a release; none is published of a commit between two."""
+    return (f"lmsysorg/sglang:v{version}",) if is_release(version) else ()
 
 
 def _files_of(judged: Judged, pin: Pin) -> dict[str, bytes]:
@@ -309,7 +324,7 @@ def _write(plans: Sequence[_Plan], root: Path, project: Project, in_place: str) 
     if in_place:
         replace_file(store / LAYOUT, layout_text(in_place))
         written.append(f"{PATCHES}/{LAYOUT}")
-    newest = max(pin_names(root), key=natural_key)
+    newest = pin_names(root)[-1]
     if not (store / LATEST).is_file() or not pin_folder(root, (store / LATEST).read_text().strip()).is_dir():
         replace_file(store / LATEST, f"{newest}\n".encode())
         written.append(f"{PATCHES}/{LATEST}")
