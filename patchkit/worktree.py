@@ -116,7 +116,8 @@ def create_edit(
         (info / "attributes").write_text("* -text -filter -ident -working-tree-encoding\n")
         (info / "exclude").write_text("__pycache__/\n*.pyc\n")
         # Copied, not borrowed: the edit must outlive the cache.
-        _git(scratch, "fetch", "-q", "--no-tags", str(upstream.objects.path.resolve()), f"+{upstream.ref}:{_PIN}")
+        source = str(upstream.objects.path.resolve())
+        _git(scratch, "fetch", "-q", "--no-tags", "--depth=1", source, f"+{upstream.ref}:{_PIN}")
         stream = b"".join(_stream(topics))
         _git(scratch, "fast-import", "--quiet", "--done", stdin=stream)
         mark_start(scratch, pin, files)

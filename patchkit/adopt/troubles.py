@@ -90,11 +90,10 @@ def belonging_troubles(patch_set: PatchSet, belonging: Belonging, stated: int) -
     yield Trouble(
         TroubleKind.MIXED,
         where,
-        f"its base is no release that was looked at; the nearest is v{best.version}",
+        f"its base is nothing that was looked at; the nearest is v{best.version}",
         found=f"v{best.version} has {len(best.same)} of {stated} preimage blobs"
         + (f"; {', '.join(also[:2])}" if also else "; the others are of no release"),
-        hint="if hunks have no place, carry it from the tree that it was made on: "
-        f"patchkit rebase --patch {patch_set.files[0].shown} --base CHECKOUT --onto v{best.version} --out DIR",
+        hint="the clone or directory that it was made on can be its pin: patchkit import --upstream CLONE",
     )
 
 

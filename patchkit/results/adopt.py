@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+ADOPTED = "already adopted, as it is"  # why a set is not taken a second time
+
 
 class TroubleKind(StrEnum):
     """What is wrong with a patch folder as it was found."""
@@ -84,5 +86,5 @@ class Adopt:
 
     @property
     def exit_code(self) -> int:
-        """2 when not one set could be adopted; troubles alone are a report, not a failure."""
-        return 0 if any(each.pin and not each.reason for each in self.sets) else 2
+        """2 when not one set is adopted, now or before; troubles alone are a report, not a failure."""
+        return 0 if any(each.pin and each.reason in ("", ADOPTED) for each in self.sets) else 2

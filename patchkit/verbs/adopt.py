@@ -17,9 +17,18 @@ from patchkit.headers import Head
 from patchkit.inplace import LAYOUT, layout_text
 from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
 from patchkit.patchfolder import Project, read_git_range, read_project
-from patchkit.results.adopt import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
+from patchkit.results.adopt import ADOPTED, Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
 from patchkit.seriesfiles import open_series, split_series
-from patchkit.store import PATCHES, pin_folder, pin_names, pin_text, read_topics, replace_file, write_new_pin
+from patchkit.store import (
+    PATCHES,
+    pin_folder,
+    pin_names,
+    pin_text,
+    read_series_names,
+    read_topics,
+    replace_file,
+    write_new_pin,
+)
 from patchkit.upstream import Access, source_of
 from patchkit.versions import is_release
 
@@ -174,14 +183,28 @@ def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile
             plans.append(_Plan(each, None, {}, "its release is not known; name it: --pin VERSION"))
         else:
             pin = _pin_of(each, dockerfiles, commit)
+            files = _files_of(each, pin)
             reason = ""
             if pin.name in taken:
                 reason = f"{taken[pin.name].patch_set.label} has the same pin"
             elif pin.name in there:
-                reason = f"patches/{pin.name} exists already"
+                is_same = _is_adopted(root, pin.name, files)
+                reason = ADOPTED if is_same else f"patches/{pin.name} exists already, and has other patches"
             taken.setdefault(pin.name, each)
-            plans.append(_Plan(each, pin, _files_of(each, pin), reason))
+            plans.append(_Plan(each, pin, files, reason))
     return plans
+
+
+def _is_adopted(root: Path, name: str, files: Mapping[str, bytes]) -> bool:
+    """Whether the pin's folder has these very patches, in this order: the folder was adopted before."""
+    listed = [line for line in files["series"].decode().split() if line.endswith(".patch")]
+    folder = pin_folder(root, name)
+    try:
+        return read_series_names(root, name) == listed and all(
+            (folder / patch).read_bytes() == files[patch] for patch in listed
+        )
+    except (ConfigError, OSError):
+        return False
 
 
 def _pin_of(judged: Judged, dockerfiles: Sequence[Dockerfile], commit: str) -> Pin:
@@ -284,12 +307,20 @@ def _topic_told(name: str, judged: Judged, at: int) -> AdoptedTopic:
 
 def _next_step(plans: Sequence[_Plan], command: str, *, dry_run: bool) -> str:
     taken = [plan for plan in plans if plan.pin is not None and not plan.reason]
+    if not taken and all(plan.pin is not None for plan in plans):
+        return "patchkit status"
     if not taken:
         return "patchkit import --pin VERSION PATH, if you know the release"
     if dry_run:
         return command
-    broken = [plan.pin.name for plan in taken if plan.pin and not plan.judged.composes]
-    return f"patchkit verify {broken[0]}" if broken else "patchkit verify --all"
+    broken = [(plan.pin.name, plan.judged) for plan in taken if plan.pin and not plan.judged.composes]
+    if not broken:
+        return "patchkit verify --all"
+    name, judged = broken[0]
+    if judged.belonging.best and judged.belonging.best.other:
+        again = command.replace("patchkit import", "patchkit import --upstream CLONE")
+        return f"rm -r {PATCHES}/{name} && {again}, if you have what it was made on; else patchkit verify {name}"
+    return f"patchkit verify {name}"
 
 
 # -- write ------------------------------------------------------------------------------------------------

@@ -46,15 +46,23 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert (result.written, result.exit_code) == ((), 0)
 
 
+def test_second_import_of_other_patches_for_a_pin_says_so(tmp_path: Path) -> None:
+    made = make.sound(tmp_path)
+    adopt(made)
+    patch = made.base / "docker/patch/v0.5.15/sglang.patch"
+    patch.write_bytes(b"A word.\n" + patch.read_bytes())
+    result = adopt(made, "docker/patch/v0.5.15")
+    assert result.sets[0].reason == "patches/v0.5.15 exists already, and has other patches"
+    assert (result.exit_code, result.next_step) == (2, "patchkit status")
+
+
 def test_second_import_takes_nothing_twice(tmp_path: Path) -> None:
     made = make.sound(tmp_path)
     adopt(made)
     before = {path: path.read_bytes() for path in (made.base / "patches").rglob("*") if path.is_file()}
     result = adopt(made)
-    assert [each.reason for each in result.sets] == [
-        "patches/v0.5.14 exists already",
-        "patches/v0.5.15 exists already",
-    ]
+    assert [each.reason for each in result.sets] == ["already adopted, as it is"] * 2
+    assert (result.exit_code, result.next_step) == (0, "patchkit status")
     assert before == {path: path.read_bytes() for path in (made.base / "patches").rglob("*") if path.is_file()}
 
 
