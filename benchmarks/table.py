@@ -132,4 +132,5 @@ def as_text(row: Row) -> str:
     verdict = {"": "", "yes": "holds", "NO": "MISSED"}[holds]
     against = f" against {peer} = {ratio}" if peer else ""
     asked = f"  (limit {limit}: {verdict})" if limit else ""
-    return f"{what}\n    {ours}{against}{asked}"
+    note = f"\n    {row.note}" if row.note else ""
+    return f"{what}\n    {ours}{against}{asked}{note}"

@@ -263,7 +263,7 @@ def package_folder(directory: Path) -> Path:
     raise ConfigError(
         "no sglang here",
         where=str(directory),
-        found="neither python/sglang nor sglang with a folder srt",
+        found="neither python/sglang nor sglang with __init__.py and a folder srt",
         hint="name a checkout, a site-packages folder or the sglang package itself",
     )
 
