@@ -1,6 +1,7 @@
 """One patch of 100,000 lines: what reading, applying, proving, comparing and carrying it costs in memory and time.
 
-A made-up tree of 100 files; the patch has 10,000 hunks in them, and the next release moves them all by a line. Only `apply` has a limit on its time (2 s).
+A made-up tree of 100 files; the patch has 10,000 hunks in them, and the next release moves them all by a line.
+Only `apply` has a limit on its time.
 """
 
 import random

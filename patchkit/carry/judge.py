@@ -7,7 +7,7 @@ from patchkit.carry.cases import Case
 from patchkit.carry.follow import Library
 from patchkit.carry.likeness import copied_anchor, half_upstreamed, rewritten_pattern
 from patchkit.carry.nouns import Action, Cause, Outcome, Stage
-from patchkit.carry.references import broken_chain, half_landed, stale_reference
+from patchkit.carry.references import broken_chain, half_landed, places_of_words, stale_reference
 from patchkit.carry.results import judge_results
 from patchkit.carry.scene import Scene
 
@@ -60,11 +60,12 @@ def _target(outcome: Outcome, scene: Scene, library: Library) -> Scene:
 
 def _spread(cases: Sequence[Case]) -> None:
     """Mark what hangs on suspect or unresolved edits alone, until nothing changes."""
+    places = places_of_words(cases)
     changed = True
     while changed:
         changed = False
         for case, at, outcome in _unflagged(cases):
-            found = broken_chain(outcome, case, cases)
+            found = broken_chain(outcome, case, places)
             if found:
                 case.outcomes[at] = suspected(outcome, Cause.NEEDLESS, found)
                 changed = True

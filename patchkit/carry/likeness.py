@@ -8,8 +8,7 @@ from patchkit.carry.follow import Library
 from patchkit.carry.imports import imported_names
 from patchkit.carry.nouns import Outcome, Stage
 from patchkit.carry.scene import Scene
-from patchkit.carry.upstreamed import key_of
-from patchkit.carry.wording import plain, telling
+from patchkit.carry.wording import key_of, plain, telling
 
 LARGE_SHARE = 0.5
 LIKE = 0.8  # difflib's ratio

@@ -1,7 +1,7 @@
 """Do the names that an edit uses still stand for something in the new upstream?"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from keyword import kwlist
 
 from patchkit.carry.cases import Case
@@ -42,24 +42,36 @@ def stale_reference(outcome: Outcome, scene: Scene, library: Library) -> str:
     return ""
 
 
-def broken_chain(outcome: Outcome, case: Case, cases: Sequence[Case]) -> str:
+Places = Mapping[str, Sequence[tuple[Case, int]]]
+
+
+def places_of_words(cases: Sequence[Case]) -> Places:
+    """Return which edits write each word: the case, and where in its outcomes."""
+    places: dict[str, list[tuple[Case, int]]] = {}
+    for case in cases:
+        for at, outcome in enumerate(case.outcomes):
+            for word in words(outcome.edit.new):
+                places.setdefault(word, []).append((case, at))
+    return places
+
+
+def broken_chain(outcome: Outcome, case: Case, places: Places) -> str:
     """What it needs is unresolved, or all that needs it is unresolved or suspect."""
     scene = case.scene
     if scene is None:
         return ""
     edit = outcome.edit
-    open_hunks = {other.edit.hunk for other in case.outcomes if other.action is Action.UNRESOLVED}
-    for other in case.outcomes:
-        if other.edit.hunk in open_hunks - {edit.hunk}:
+    open_hunks = {other.edit.hunk for other in case.outcomes if other.action is Action.UNRESOLVED} - {edit.hunk}
+    for other in case.outcomes if open_hunks else ():
+        if other.edit.hunk in open_hunks:
             shared = chains(edit.new) & chains(line.partition("=")[0] for line in other.edit.new if "=" in line)
             if shared:
                 return f"hunk {other.edit.hunk}, which sets self.{min(shared)}, is unresolved"
     names = scene.vocabulary.names_in(edit.new) - scene.vocabulary.landed
     defined = defined_names(edit.new) & names
     for name in sorted(names):
-        others = [
-            other for one in cases for other in one.outcomes if other.edit is not edit and name in words(other.edit.new)
-        ]
+        written = (one.outcomes[at] for one, at in places.get(name, ()))
+        others = [other for other in written if other.edit is not edit]
         if name in defined:
             if others and defined == names and all(_is_open(other) for other in others):
                 return f"what reads {name} is unresolved or suspect"

@@ -7,7 +7,7 @@ from functools import cached_property
 from patchkit.carry.align import Alignment, align
 from patchkit.carry.nouns import Edit, Lines, Source
 from patchkit.carry.vocabulary import Vocabulary
-from patchkit.carry.wording import words
+from patchkit.carry.wording import key_of, words
 from patchkit.scopes import MODULE
 
 
@@ -96,9 +96,20 @@ class Scene:
             self._counts[key] = Counter(said[at] for at in self.lines_in(source, scope) if said[at])
         return self._counts[key]
 
+    def keys(self, source: Source, scope: str) -> frozenset[str]:
+        """Return what the lines of a scope set."""
+        key = (id(source), scope)
+        if key not in self._keys:
+            self._keys[key] = frozenset(map(key_of, self.counts(source, scope)))
+        return self._keys[key]
+
     def words_in(self, source: Source, scope: str) -> frozenset[str]:
         """Return the identifiers of a scope."""
         return words(source.lines[at] for at in self.lines_in(source, scope))
+
+    @cached_property
+    def _keys(self) -> dict[tuple[int, str], frozenset[str]]:
+        return {}
 
     @cached_property
     def _counts(self) -> dict[tuple[int, str], Counter[str]]:

@@ -1,11 +1,10 @@
 """Does upstream already have what an edit does? Asked before any merging, so that nothing is applied twice."""
 
-import re
 from collections import Counter
 
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
 from patchkit.carry.scene import Scene
-from patchkit.carry.wording import bound_names, telling
+from patchkit.carry.wording import bound_names, key_of, telling
 from patchkit.scopes import MODULE
 
 SURE_LENGTH = 12  # a shorter text may stand there for another reason
@@ -16,13 +15,6 @@ FEATURE_NAMES = 4  # fewer names of one feature may have landed by chance
 FEATURE_SHARE = 0.75
 
 _CONDITIONS = ("if ", "elif ", "while ", "raise ", "return ", "assert ")
-
-_KEY = re.compile(
-    r"""(?P<definition>(?:async )?def \w+|class \w+)"""
-    r"""|(?P<member>\w+:) [^=]+(?:=.*)?$"""  # a field or parameter, with or without a default
-    r"""|(?P<name>[\w.]+) ?=(?!=)"""
-    r"""|(?P<flag>"--[\w-]+")"""
-)
 
 
 def ask_upstream(edit: Edit, scene: Scene) -> Outcome | None:
@@ -150,8 +142,7 @@ def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
     keys = {line: key_of(line) for line in gain}
     if not gain or any(not key for key in keys.values()):
         return None
-    before = {key_of(line) for line in scene.counts(scene.base, scope)}
-    after = {key_of(line) for line in scene.counts(scene.new, scope)}
+    before, after = scene.keys(scene.base, scope), scene.keys(scene.new, scope)
     wanted = set(keys.values())
     if wanted & before or not wanted <= after:
         return None
@@ -166,9 +157,3 @@ def _fresh_near(edit: Edit, scene: Scene) -> set[str]:
     lo, hi = scene.alignment.new_index(low) + 1, scene.alignment.new_index(high)
     window = range(max(0, lo - NEAR), min(len(scene.new.lines), hi + NEAR))
     return {scene.new.telling[at] for at in window if at in scene.fresh_lines}
-
-
-def key_of(line: str) -> str:
-    """Return what a line sets: the name, member or flag; "" for a line that sets nothing."""
-    match = _KEY.match(line)
-    return (match["definition"] or match["name"] or match["member"] or match["flag"] or "") if match else ""

@@ -11,6 +11,12 @@ _CHAIN = re.compile(r"\bself\.([A-Za-z_]\w*)")
 _TARGETS = re.compile(r"\s*([\w\s,()*.]+?)(?::\s[^=]+)? [-+*/|&]?=\s")
 _BOUND = re.compile(r"\b(?:def|class)\s+(\w+)|\bfor\s+([\w\s,()]+?)\s+in\b|\b(?:as|import)\s+([\w\s,]+)")
 _SAYS = re.compile(r"\w\w")
+_KEY = re.compile(
+    r"""(?P<definition>(?:async )?def \w+|class \w+)"""
+    r"""|(?P<member>\w+:) [^=]+(?:=.*)?$"""  # a field or parameter, with or without a default
+    r"""|(?P<name>[\w.]+) ?=(?!=)"""
+    r"""|(?P<flag>"--[\w-]+")"""
+)
 _TRIVIAL = frozenset(
     {"else:", "try:", "finally:", "return", "return None", "pass", "break", "continue", "return True", "return False"}
 )
@@ -54,3 +60,10 @@ def bound_names(code: Iterable[str]) -> frozenset[str]:
         for match in _BOUND.finditer(line):
             found |= words([match[1] or match[2] or match[3]])
     return frozenset(found)
+
+
+@lru_cache(maxsize=65536)
+def key_of(line: str) -> str:
+    """Return what a line sets: the name, member or flag; "" for a line that sets nothing."""
+    match = _KEY.match(line)
+    return (match["definition"] or match["name"] or match["member"] or match["flag"] or "") if match else ""
