@@ -96,19 +96,19 @@ class Scene:
             self._counts[key] = Counter(said[at] for at in self.lines_in(source, scope) if said[at])
         return self._counts[key]
 
-    def keys(self, source: Source, scope: str) -> frozenset[str]:
-        """Return what the lines of a scope set."""
-        key = (id(source), scope)
-        if key not in self._keys:
-            self._keys[key] = frozenset(map(key_of, self.counts(source, scope)))
-        return self._keys[key]
+    def new_keys(self, scope: str) -> frozenset[str]:
+        """Return what a scope sets in the new upstream and did not set in the old one."""
+        if scope not in self._new_keys:
+            before, after = (map(key_of, self.counts(source, scope)) for source in (self.base, self.new))
+            self._new_keys[scope] = frozenset(after) - frozenset(before)
+        return self._new_keys[scope]
 
     def words_in(self, source: Source, scope: str) -> frozenset[str]:
         """Return the identifiers of a scope."""
         return words(source.lines[at] for at in self.lines_in(source, scope))
 
     @cached_property
-    def _keys(self) -> dict[tuple[int, str], frozenset[str]]:
+    def _new_keys(self) -> dict[str, frozenset[str]]:
         return {}
 
     @cached_property

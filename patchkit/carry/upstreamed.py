@@ -142,9 +142,8 @@ def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
     keys = {line: key_of(line) for line in gain}
     if not gain or any(not key for key in keys.values()):
         return None
-    before, after = scene.keys(scene.base, scope), scene.keys(scene.new, scope)
     wanted = set(keys.values())
-    if wanted & before or not wanted <= after:
+    if not wanted <= scene.new_keys(scope):
         return None
     if len(wanted) < FEW_LINES and not wanted <= {key_of(line) for line in _fresh_near(edit, scene)}:
         return None

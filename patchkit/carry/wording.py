@@ -62,7 +62,7 @@ def bound_names(code: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def key_of(line: str) -> str:
     """Return what a line sets: the name, member or flag; "" for a line that sets nothing."""
     match = _KEY.match(line)
