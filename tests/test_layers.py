@@ -24,6 +24,7 @@ LAYERS = [
     "place",
     "standing",
     "composing",
+    "parts",
     "scopes",
     "until",
     "manifest",
