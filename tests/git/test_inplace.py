@@ -4,15 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from patchkit.engines.series_image import write_context
 from patchkit.errors import ConfigError
 from patchkit.store import latest_pin, read_series, write_new_pin
 from patchkit.verbs.adopt import adopt_folder
+from patchkit.verbs.apply import Wish, apply_series
 from patchkit.verbs.edit import edit_pin
+from patchkit.verbs.rebase import Wish as RebaseWish
+from patchkit.verbs.rebase import abort_rebase, begin_rebase
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.split import split_topic
+from patchkit.verbs.topic import drop_topic
 from patchkit.verbs.verify import verify_pins
 from tests.git import patchfolders as make
-from tests.git.patchfolders import COUNTED, GUARDED, V15, Field, git
+from tests.git.patchfolders import COUNTED, GUARDED, QUEUE, V15, Field, git
+from tests.git.releases import keep_release
 
 
 @pytest.fixture
@@ -93,3 +99,72 @@ def test_split_leaves_its_pieces_in_the_project(field: Field) -> None:
 def test_folder_outside_of_the_project_is_refused(field: Field, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--in-place takes one folder"):
         adopt_folder([field.base / "docker/patch"], tmp_path / "elsewhere", field.access, in_place=True)
+
+
+# -- the other verbs on a store in place ----------------------------------------------------------------------
+
+
+def upstream_checkout(folder: Path, files: dict[str, str]) -> Path:
+    for path, text in files.items():
+        target = folder / "python/sglang" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return folder
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.py")}
+
+
+def test_apply_and_reverse_read_the_linked_patches(field: Field, tmp_path: Path) -> None:
+    adopt(field)
+    checkout = upstream_checkout(tmp_path / "checkout", V15)
+    pristine = content(checkout)
+    apply_series(checkout, field.base, "v0.5.15", Wish())
+    assert "if self.items else None" in (checkout / "python/sglang/srt/queue.py").read_text()
+    apply_series(checkout, field.base, "v0.5.15", Wish(reverse=True))
+    assert content(checkout) == pristine
+
+
+def test_rebase_writes_the_new_pin_into_the_project(field: Field) -> None:
+    adopt(field)
+    keep_release(field.access, "0.5.16", {**V15, "srt/limits.py": "FIRST = 0\n" + V15["srt/limits.py"]})
+    before = theirs(field)
+    assert begin_rebase(field.base, field.access, RebaseWish("v0.5.16")).exit_code == 0
+    after = theirs(field)
+    assert {name: after[name] for name in before} == before
+    assert sorted(after.keys() - before) == ["patch/v0.5.16/queue_guard.diff", "patch/v0.5.16/sglang.patch"]
+    assert (field.base / "patches/v0.5.16/downstream.patch").is_symlink()
+    assert latest_pin(field.base) == "v0.5.16"
+    verified = verify_pins(field.base, ["v0.5.16"], field.access)
+    assert verified.subjects[1].errors == 0, verified
+    series = read_series(field.base, "v0.5.16")
+    assert [topic.topic for topic in series.topics] == ["downstream", "queue-guard"]
+
+
+def test_aborted_rebase_leaves_the_project_as_it_was(field: Field) -> None:
+    adopt(field)
+    overlap = {**V15, "srt/queue.py": QUEUE.replace("return self.items.pop()", "return self.items.popleft()")}
+    keep_release(field.access, "0.5.16", overlap)
+    before = theirs(field)
+    assert begin_rebase(field.base, field.access, RebaseWish("v0.5.16")).exit_code == 3
+    abort_rebase(field.base)
+    assert theirs(field) == before
+    assert latest_pin(field.base) == "v0.5.15"
+
+
+def test_build_context_has_contents_and_no_link(field: Field, tmp_path: Path) -> None:
+    adopt(field)
+    context = tmp_path / "context"
+    context.mkdir()
+    write_context(field.base, "v0.5.15", context)
+    assert not [path for path in context.rglob("*") if path.is_symlink()]
+    assert b"if self.items else None" in (context / "sglang.patch").read_bytes()
+
+
+def test_dropped_topic_leaves_the_project_too(field: Field) -> None:
+    adopt(field)
+    drop_topic(field.base, "v0.5.15", "queue-guard", field.access)
+    assert not (field.base / "docker/patch/v0.5.15/queue_guard.diff").exists()
+    assert not (field.base / "patches/v0.5.15/queue-guard.patch").is_symlink()
+    assert verify_pins(field.base, ["v0.5.15"], field.access).subjects[1].errors == 0
