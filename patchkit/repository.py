@@ -1,7 +1,7 @@
 """The git repository that the store lives in: its tags, its head, and one lock for what writes there."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from patchkit.errors import CommandError, ConfigError
 from patchkit.objects import SEALED
 from patchkit.process import Completed, run
+from patchkit.registry import registry_tags
 from patchkit.versions import NightlyTag
 
 _TIMEOUT_S = 120.0
@@ -152,10 +153,23 @@ class PublishedTags:
     malformed: tuple[str, ...]
 
 
-def published_tags(root: Path, listed: Path | None) -> PublishedTags:
-    """Return the nightly tags of git and of the given list."""
+@dataclass(frozen=True, slots=True)
+class PublishedElsewhere:
+    """Where else than in git tags are published. listed: a file with one a line. registry: a repository of images."""
+
+    listed: Path | None = None
+    registry: str = ""
+
+
+def published_tags(root: Path, elsewhere: PublishedElsewhere) -> PublishedTags:
+    """Return the nightly tags of git, of the given list and of the given registry."""
     repository = find_repository(root)
-    names = {*(repository.tags("nightly-dev-*") if repository else ()), *_listed(listed)}
+    known = registry_tags(elsewhere.registry) if elsewhere.registry else ()
+    names = {
+        *(repository.tags("nightly-dev-*") if repository else ()),
+        *_listed(elsewhere.listed),
+        *_nightly_names(known),
+    }
     read = {name: read_tag(name) for name in names}
     return PublishedTags(
         frozenset(tag for tag in read.values() if tag), tuple(sorted(name for name, tag in read.items() if not tag))
@@ -163,15 +177,19 @@ def published_tags(root: Path, listed: Path | None) -> PublishedTags:
 
 
 def _listed(path: Path | None) -> list[str]:
-    """Return the tags of a list; a tag's variant ("-cu129") and what stands before its colon are not part of it."""
+    """Return the tags of a list; what stands before a tag's colon is not part of it, nor a comment behind it."""
     if path is None:
         return []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError("cannot read the list of published tags", where=str(path), found=str(exc)) from exc
-    names = (line.split("#")[0].strip().rpartition(":")[2] for line in lines)
-    return ["-".join(name.split("-")[:3]) for name in names if name.startswith("nightly-dev-")]
+    return _nightly_names(line.split("#")[0].strip().rpartition(":")[2] for line in lines)
+
+
+def _nightly_names(tags: Iterable[str]) -> list[str]:
+    """Return the names that are, or look like, nightly tags; a variant at their end ("-cu129") is not part of them."""
+    return ["-".join(name.split("-")[:3]) for name in tags if name.startswith("nightly-dev-")]
 
 
 def read_tag(name: str) -> NightlyTag | None:

@@ -17,7 +17,7 @@ from patchkit.errors import CommandError, ConfigError
 from patchkit.model import SOURCE_PREFIX, CommitId, DirectorySource, Distribution, GitSource, Pin, Source, TreeId
 from patchkit.objects import SEALED, Entry, File, ObjectStore
 from patchkit.process import run
-from patchkit.versions import is_release, order, release_of
+from patchkit.versions import bare, is_release, order, release_of
 
 Progress = Callable[[str], None]
 
@@ -33,6 +33,12 @@ _COMPILED = (".so", ".pyd", ".pyc", ".dylib")  # built by the release job; no so
 _MAX_FILES = 50_000
 _MAX_BYTES = 2 << 30
 _PREFIX = SOURCE_PREFIX.rstrip("/")
+_NO_PROMPT = {
+    **SEALED,
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "true",
+    "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +204,7 @@ def bring_git(location: str, revision: str, access: Access) -> Upstream:
              "--end-of-options", location, f"+{wanted}:{ref}"],
             cwd=objects.path,
             timeout_s=access.deadline_s,
-            env={**SEALED, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_SSH_COMMAND": "ssh -oBatchMode=yes"},
+            env=_NO_PROMPT,
         )  # fmt: skip
     tree = objects.tree_at(ref, _PREFIX)
     if tree is None:
@@ -237,8 +243,10 @@ def source_of(upstream: Upstream) -> Source:
     return upstream.source or distribution_of(upstream)
 
 
-def listed_versions(access: Access) -> list[str]:
-    """Return the releases that the package index serves, newest first."""
+def listed_versions(access: Access, location: str = "") -> list[str]:
+    """Return the releases that the package index serves, or that a git repository has tags of, newest first."""
+    if location:
+        return _tagged_versions(access, location)
     if access.offline:
         raise CommandError("the newest upstream is not known, and --offline forbids to ask the package index")
     access.cache.mkdir(parents=True, exist_ok=True)
@@ -252,6 +260,21 @@ def listed_versions(access: Access) -> list[str]:
     if listed is None:
         raise CommandError("pip does not list the releases of sglang", found=answer.stdout.decode()[:200])
     return [version.strip() for version in listed[1].split(",")]
+
+
+def _tagged_versions(access: Access, location: str) -> list[str]:
+    if access.offline and not is_local(location):
+        raise CommandError("the newest upstream is not known, and --offline forbids to ask for it", where=location)
+    access.cache.mkdir(parents=True, exist_ok=True)
+    listed = run(
+        ["git", "ls-remote", "--tags", "--refs", "--end-of-options", location, "v[0-9]*"],
+        cwd=access.cache,
+        timeout_s=access.deadline_s,
+        env=_NO_PROMPT,
+    )
+    names = (line.rpartition("refs/tags/")[2] for line in listed.stdout.decode().splitlines())
+    final = (bare(name) for name in names if is_release(name) and "rc" not in name)  # as pip lists them
+    return sorted(final, key=order, reverse=True)
 
 
 def package_folder(directory: Path) -> Path:

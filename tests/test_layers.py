@@ -50,6 +50,7 @@ LAYERS = [
     "journal",
     "record",
     "bake",
+    "registry",
     "repository",
     "checkout",
     "situation",

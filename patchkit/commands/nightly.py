@@ -15,6 +15,8 @@ from patchkit.invocation import ENGINES, Command, access, root, show
 @click.option("--base", default="", metavar="IMAGE|cpu", help="As in `build`.")
 @click.option("--date", "day", type=click.DateTime(["%Y-%m-%d", "%Y%m%d"]), help="The day of the tag (today, UTC).")
 @click.option("--published", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As in `bump`.")
+@click.option("--registry", default="", metavar="REPOSITORY", help="As in `bump`.")
+@click.option("--upstream", default="", metavar="REPOSITORY", help="A git repository: its tags are the releases.")
 @click.option("--accept-suspects", is_flag=True, help="As in `rebase`: the pull request lists them.")
 @click.option("--push", default="", metavar="REMOTE", help="Push the branch and the tag at the end.")
 @click.option("--hook", default="", metavar="CMD", help="Run this at the end; the report is on its stdin.")
@@ -22,7 +24,7 @@ from patchkit.invocation import ENGINES, Command, access, root, show
 @click.option("--dry-run", is_flag=True, help="Tell what would be done and write nothing.")
 def nightly(
     *, onto: str, engine: str, base: str, day: datetime | None, published: Path | None, push: str, hook: str,
-    accept_suspects: bool, resume: bool, dry_run: bool,
+    registry: str, upstream: str, accept_suspects: bool, resume: bool, dry_run: bool,
 ) -> None:  # fmt: skip
     """Carry to the newest release, verify, bump, build, smoke and publish, in order.
 
@@ -43,7 +45,7 @@ def nightly(
     wish = Wish(
         day=(day or now).date(), when=int(now.timestamp()), author=names if all(names) else None, onto=onto,
         engine=engine, base=base, push=push, listed=published, dry_run=dry_run, resume=resume,
-        accept_suspects=accept_suspects,
+        registry=registry, upstream=upstream, accept_suspects=accept_suspects,
     )  # fmt: skip
     show(run_nightly(root(), access(), wish, Surroundings(_file("GITHUB_OUTPUT"), _file("GITHUB_STEP_SUMMARY"), hook)))
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.option("--through", is_flag=True, help="Step through the releases between.")
 @click.option("--accept-suspects", is_flag=True, help="Do not stop for hunks that a person should look at.")
 @click.option("--resolver", metavar="CMD", default="", help="A program that may propose the text of a conflict.")
+@click.option("--upstream", metavar="REPOSITORY", default="", help="A git repository: its tags are the releases.")
 @click.option("--continue", "go_on", is_flag=True, help="Take the settled files and go on.")
 @click.option("--skip", is_flag=True, help="Leave the topic out that it stopped at.")
 @click.option("--abort", is_flag=True, help="End the rebase; the store is as before.")
@@ -32,6 +33,7 @@ def rebase(markdown: bool, **wish: Any) -> None:
 
     \b
     patchkit rebase --onto v0.5.16
+    patchkit rebase --onto main --upstream ../sglang    a commit between releases
     patchkit rebase --continue
     patchkit rebase --patch my.patch --base v0.5.9 --onto v0.5.16 --out out/my
     """
@@ -64,5 +66,7 @@ def _rebase(wish: dict[str, Any]) -> "Rebase":
         return verb.abort_rebase(root())
     if wish["status"]:
         return verb.rebase_status(root(), access())
-    asked = verb.Wish(wish["onto"], wish["source"], wish["through"], wish["accept_suspects"], wish["resolver"])
+    asked = verb.Wish(
+        wish["onto"], wish["source"], wish["through"], wish["accept_suspects"], wish["resolver"], wish["upstream"]
+    )
     return verb.begin_rebase(root(), access(), asked)

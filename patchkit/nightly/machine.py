@@ -25,13 +25,19 @@ _TAGS = "nightly-dev-*"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a step has to tell. exit_code: 0, or why the night ends here. document: JSON text. files: for the folder."""
+    """What a step has to tell. exit_code: 0, or why the night ends here. document: JSON text. files: for the folder.
+
+    notes: what a person should know. leftover: a command that removes what the step has made outside of the night's
+    folder, should the night fail after it.
+    """
 
     note: str
     exit_code: int = 0
     hint: str = ""
     document: str = ""
     files: Mapping[str, bytes] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    leftover: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,8 @@ class Machine:
         for file, content in {**told.files, f"{name}.json": told.document.encode()}.items():
             if content:
                 replace_file(self.folder / file, content)
+        notes = tuple(dict.fromkeys((*night.notes, *told.notes)))
+        night = replace(night, notes=notes, leftover=told.leftover or night.leftover)
         return night.with_step(StepDone(name, round(time.monotonic() - started, 3), told.note, failure))
 
     def _step(self, name: StepName, night: Night) -> tuple[Night, Told]:

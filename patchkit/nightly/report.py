@@ -48,9 +48,16 @@ def result_of(night: Night, folder: Path) -> Nightly:
         failed_with=failed_with,
         failure=failure,
         folder=str(folder),
-        notes=night.notes,
+        notes=(*night.notes, *_left(night)),
         next_step=merge if night.published else _after_failure(night.failure),
     )
+
+
+def _left(night: Night) -> tuple[str, ...]:
+    """Return what a failed night has left outside of its folder: the image, which --resume goes on with."""
+    if not (night.failure and night.leftover):
+        return ()
+    return (f"its image stays for --resume; to remove it: {night.leftover}",)
 
 
 def _after_failure(failure: Failure | None) -> str:

@@ -69,8 +69,10 @@ class Night:
 
     day: of the tag, as "2026-08-10". head: the commit that it starts from. tag, pin_from, pin_to, branch: empty
     until resolved. tree: of the scratch clone after the last step that is done. commit, tag_id: made by the bump,
-    published at the end. push: the remote, or empty. listed: the file with more published tags, or empty.
-    reason: why there is something to do. accept_suspects: they go to the pull request and do not end the night.
+    published at the end. push: the remote, or empty. listed, registry: where more published tags are, or empty.
+    upstream: the git repository that releases come from, or empty for the package index. reason: why there is
+    something to do. accept_suspects: they go to the pull request and do not end the night. leftover: a command that
+    removes the image, once it is built.
     """
 
     day: str
@@ -78,6 +80,8 @@ class Night:
     author: Author
     onto: str = "newest"
     listed: str = ""
+    registry: str = ""
+    upstream: str = ""
     engine: str = "auto"
     base: str = ""
     push: str = ""
@@ -93,6 +97,7 @@ class Night:
     steps: tuple[StepDone, ...] = ()
     published: bool = False
     notes: tuple[str, ...] = field(default=())
+    leftover: str = ""
 
     @property
     def failure(self) -> Failure | None:

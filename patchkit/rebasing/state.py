@@ -19,7 +19,8 @@ class RebaseState:
     """legs: the pins that the series goes through, the old and the new one included.
 
     leg: which of the moves is at work, from 0. done: how many topics of this leg are written. stopped: whether
-    the next topic waits for a person, with its files in work/.
+    the next topic waits for a person, with its files in work/. upstream: the git repository whose tags the releases
+    are, or empty for the package index. commit: what the last leg goes to, where that is no release.
     """
 
     legs: tuple[str, ...]
@@ -28,6 +29,8 @@ class RebaseState:
     stopped: bool = False
     accept_suspects: bool = False
     resolver: str = ""
+    upstream: str = ""
+    commit: str = ""
 
     @property
     def source(self) -> str:
@@ -82,6 +85,8 @@ def write_state(root: Path, state: RebaseState) -> None:
         "stopped": state.stopped,
         "accept_suspects": state.accept_suspects,
         "resolver": state.resolver,
+        "upstream": state.upstream,
+        "commit": state.commit,
     }
     folder_of(root).mkdir(parents=True, exist_ok=True)
     replace_file(folder_of(root) / "state.json", (json.dumps(table, indent=1) + "\n").encode())

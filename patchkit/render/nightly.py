@@ -49,6 +49,8 @@ def markdown(result: Nightly, blocks: dict[str, str]) -> str:
     lines += [f"| {s.name} | {_mark(s)} | {s.seconds:.1f} s | {_escape(s.note)} |" for s in result.steps]
     if result.failure:
         lines += ["", "```", *(f"{name}: {value}" for name, value in result.failure.items() if value), "```"]
+    if result.notes:
+        lines += ["", "## Notes", "", *(f"- {_escape(note)}" for note in result.notes)]
     for name, block in blocks.items():
         head = [] if block.startswith("#") else [f"## {name.capitalize()}", ""]
         lines += ["", *head, block.strip()]

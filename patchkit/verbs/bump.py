@@ -5,16 +5,18 @@ from pathlib import Path
 
 from patchkit.errors import CommandError
 from patchkit.pinsites import PinSite, rewrite_site
-from patchkit.repository import hold_lock, published_tags
+from patchkit.repository import PublishedElsewhere, hold_lock, published_tags
 from patchkit.results.bump import Bump
 from patchkit.store import read_sites, read_version, replace_files, site_values, version_file
 from patchkit.versions import NightlyTag, plan_bump
 
+_GIT_ALONE = PublishedElsewhere()
 
-def bump_version(root: Path, today: date, *, published: Path | None = None, dry_run: bool = False) -> Bump:
-    """Write the first tag of `today` after all that is published: version.txt, git tags, the given list.
 
-    published: a file with one tag a line; "#" starts a comment, other image tags are passed over.
+def bump_version(root: Path, today: date, *, published: PublishedElsewhere = _GIT_ALONE, dry_run: bool = False) -> Bump:
+    """Write the first tag of `today` after all that is published: version.txt, git tags, the given list and registry.
+
+    published: in a list, "#" starts a comment, and other image tags are passed over.
     Raises: ConfigError when a tag or a site is malformed or no tag is left; nothing is changed then.
     """
     with hold_lock(root, "bump"):

@@ -3,20 +3,22 @@
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from patchkit.errors import ConfigError, PatchkitError
+from patchkit.model import Met
 from patchkit.nightly.head import Head
 from patchkit.nightly.machine import REPORT, Machine, Resolved, Steps, Told, begin_folder, find_night
 from patchkit.nightly.plan import NEWEST, Nothing, choose_target, plan_work
 from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, write_report
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
 from patchkit.render import render_json, render_text
-from patchkit.repository import Repository, find_repository, hold_lock, published_tags
+from patchkit.repository import PublishedElsewhere, Repository, find_repository, hold_lock, published_tags
 from patchkit.results.nightly import Nightly
-from patchkit.store import PATCHES, pin_names, read_series_names, read_topics, replace_file
+from patchkit.store import PATCHES, pin_names, read_pin, read_series_names, read_topics, replace_file
 from patchkit.upstream import Access, listed_versions
 from patchkit.versions import bare, plan_bump
 
@@ -37,6 +39,8 @@ class Wish:
     push: str = ""
     accept_suspects: bool = False
     listed: Path | None = None
+    registry: str = ""
+    upstream: str = ""
     dry_run: bool = False
     resume: bool = False
 
@@ -131,11 +135,18 @@ def _new_night(repository: Repository, wish: Wish) -> Night:
         author=Author(name, email, wish.when),
         onto=wish.onto if wish.onto == NEWEST else f"v{bare(wish.onto)}",
         listed=str(wish.listed.resolve()) if wish.listed else "",
+        registry=wish.registry,
+        upstream=_located(wish.upstream),
         engine=wish.engine,
         base=wish.base,
         push=wish.push,
         accept_suspects=wish.accept_suspects,
     )
+
+
+def _located(upstream: str) -> str:
+    """Return the repository by its full path, where it is a folder: the steps run elsewhere."""
+    return str(Path(upstream).resolve()) if upstream and Path(upstream).is_dir() else upstream
 
 
 def _with_resolved(night: Night, resolved: Resolved, seconds: float) -> Night:
@@ -170,19 +181,24 @@ class RealSteps:
         store = self.root.resolve().relative_to(self.repository.root.resolve())
         head = Head(self.repository, night.head, store)
         latest = head.latest()
-        target = choose_target(latest, self.newest()) if night.onto == NEWEST else night.onto
+        target = choose_target(latest, self.newest(night.upstream)) if night.onto == NEWEST else night.onto
         work = plan_work(latest, head.pins(), target, head.published(target))
         if isinstance(work, Nothing):
             return Resolved("", work)
-        known = published_tags(self.root, Path(night.listed) if night.listed else None)
+        known = published_tags(self.root, _elsewhere(night))
         tag = plan_bump(known.valid | {head.version()}, date.fromisoformat(night.day))
         dirty = self.repository.uncommitted(head.image_paths())
         notes = (f"not committed, so not part of it: {', '.join(line[3:] for line in dirty)}",) if dirty else ()
         return Resolved(str(tag), work, notes)
 
-    def newest(self) -> str:
-        """Return the newest release that the package index serves."""
-        return f"v{listed_versions(self.access)[0]}"
+    def newest(self, upstream: str = "") -> str:
+        """Return the newest release that the package index serves, or that the git repository has a tag of."""
+        known = listed_versions(self.access, upstream)
+        if not known:
+            raise ConfigError(
+                "the git repository has no tag of a release", where=upstream, hint=f"git ls-remote {upstream}"
+            )
+        return f"v{known[0]}"
 
     def rebase(self, root: Path, night: Night) -> Told:
         """Carry the series from one pin to the other; the bake file then names both."""
@@ -193,7 +209,9 @@ class RealSteps:
         from patchkit.verbs.rebase import begin_rebase
 
         result = begin_rebase(
-            root, self.access, Rebase(night.pin_to, night.pin_from, accept_suspects=night.accept_suspects)
+            root,
+            self.access,
+            Rebase(night.pin_to, night.pin_from, accept_suspects=night.accept_suspects, upstream=night.upstream),
         )
         counts = Counter(hunk.action for topic in result.topics for hunk in topic.hunks)
         files = {"rebase.md": markdown(result).encode()}
@@ -209,7 +227,7 @@ class RealSteps:
         return Told(note, result.exit_code, hint, render_json(result), files)
 
     def verify(self, root: Path, night: Night) -> Told:
-        """Prove the series of the pin."""
+        """Prove the series of the pin, and look which of its topics should have ended by now."""
 
         from patchkit.verbs.verify import verify_pins
 
@@ -217,15 +235,32 @@ class RealSteps:
         findings = sum(len(subject.findings) for subject in result.subjects)
         note = f"{findings} finding{'s' * (findings > 1)}" if findings else "every rule holds"
         text = f"```\n{render_text(result)}\n```\n".encode()
-        return Told(note, result.exit_code, f"patchkit verify {night.pin_to}", render_json(result), {"verify.md": text})
+        return Told(
+            note, result.exit_code, f"patchkit verify {night.pin_to}", render_json(result), {"verify.md": text},
+            notes=tuple(self._ended(root, night)),
+        )  # fmt: skip
+
+    def _ended(self, root: Path, night: Night) -> Iterator[str]:
+        """Yield what is to be asked about each topic whose `until` is met at the pin."""
+        from patchkit.until import judge_until
+        from patchkit.upstream import bring_pin
+
+        topics = read_topics(root)
+        carried = [topics[name] for name in _topics(root, night.pin_to) if name in topics and topics[name].until]
+        if not carried:
+            return
+        upstream = bring_pin(read_pin(root, night.pin_to), self.access)
+        day = date.fromisoformat(night.day)
+        for verdict in judge_until(carried, upstream.version, day, lambda path: upstream.read([path])[path]):
+            if verdict.met is Met.YES:
+                yield f"to be dropped? {verdict.topic}: until {verdict.until}: met ({verdict.evidence})"
 
     def bump(self, root: Path, night: Night) -> Told:
         """Write the tag that was planned, and no other."""
 
         from patchkit.verbs.bump import bump_version
 
-        listed = Path(night.listed) if night.listed else None
-        result = bump_version(root, date.fromisoformat(night.day), published=listed)
+        result = bump_version(root, date.fromisoformat(night.day), published=_elsewhere(night))
         if result.tag != night.tag:
             raise ConfigError(
                 f"{night.tag} was published meanwhile", found=f"next: {result.tag}", hint="patchkit nightly"
@@ -240,7 +275,8 @@ class RealSteps:
         options = BuildOptions(base=night.base)
         result = build_images(root, [night.pin_to], self.access, engine=night.engine, options=options)
         image = result.images[0]
-        return Told(f"{image.engine}: {image.tag}", result.exit_code, "", render_json(result))
+        remove = f"rm -r {image.image}" if image.engine == "venv" else f"{image.engine} rmi {image.tag}"
+        return Told(f"{image.engine}: {image.tag}", result.exit_code, "", render_json(result), leftover=remove)
 
     def smoke(self, root: Path, night: Night) -> Told:
         """Run the smoke tests in the image and in its base."""
@@ -265,6 +301,10 @@ class RealSteps:
         trailers += [f"Upstream: {', '.join(upstream) or 'none'}", f"Verified-by: patchkit verify {night.pin_to}"]
         body = [f"Carried from {night.pin_from}.", ""] if night.carried else []
         return "\n".join([_subject(night, after, [t for t in before if t not in after]), "", *body, *trailers])
+
+
+def _elsewhere(night: Night) -> PublishedElsewhere:
+    return PublishedElsewhere(Path(night.listed) if night.listed else None, night.registry)
 
 
 def _topics(root: Path, pin: str) -> list[str]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from patchkit.carry.nouns import Settle
 from patchkit.carry.report import report_of
+from patchkit.clones import describe_commit, is_clone, location_of
 from patchkit.drafts import Draft, read_drafts, result_of
 from patchkit.errors import ConfigError
 from patchkit.ledger import Entry, read_ledger, replay, write_entry
-from patchkit.model import UntilVerdict
+from patchkit.model import GitSource, UntilVerdict
 from patchkit.patchtext import read_patch
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
 from patchkit.rebasing.state import (
@@ -33,19 +34,24 @@ from patchkit.rules.compose import NamedPatch
 from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series, read_topics
 from patchkit.trees import LayeredTree, UpstreamTree
 from patchkit.until import judge_until
-from patchkit.upstream import Access, Upstream, bring_pin, bring_version, listed_versions
-from patchkit.versions import bare, is_version, order
+from patchkit.upstream import Access, Upstream, bring_git, bring_pin, bring_version, listed_versions
+from patchkit.versions import bare, is_release, is_version, order
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is asked for. through: step through the releases between. accept_suspects: do not stop for them."""
+    """What is asked for. through: step through the releases between. accept_suspects: do not stop for them.
+
+    upstream: a git repository whose tags are the releases; a clone also gives what is between them: onto is then a
+    commit, a branch or a tag of it.
+    """
 
     onto: str
     source: str | None = None
     through: bool = False
     accept_suspects: bool = False
     resolver: str = ""
+    upstream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +72,45 @@ def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
                 hint="patchkit rebase --status, then --continue, --skip or --abort",
             )
         source = chosen_pin(root, wish.source)
-        if not is_version(wish.onto):
-            raise ConfigError(f"{wish.onto} is no release", hint="patchkit rebase --onto v0.5.16")
-        target = f"v{bare(wish.onto)}"
+        target, commit = _target(wish)
         if pin_folder(root, target).is_dir():
             raise ConfigError(
                 f"pin {target} exists already",
                 where=f"{PATCHES}/{target}",
                 hint=f"to carry anew, take the folder away first: git rm -r {PATCHES}/{target}",
             )
-        legs = _legs(source, target, access) if wish.through else (source, target)
-        state = RebaseState(legs, accept_suspects=wish.accept_suspects, resolver=wish.resolver)
-        bring_version(bare(target), access)
+        legs = _legs(source, target, wish.upstream, access) if wish.through else (source, target)
+        state = RebaseState(
+            legs, accept_suspects=wish.accept_suspects, resolver=wish.resolver, upstream=wish.upstream, commit=commit
+        )
+        _bring(state, target, access)
         write_state(root, state)
         return _Job(root, access).go_on(state)
+
+
+def _target(wish: Wish) -> tuple[str, str]:
+    """Return the pin to carry to, and its commit where it is no release."""
+    if is_version(wish.onto):
+        return f"v{bare(wish.onto)}", ""
+    clone = Path(wish.upstream)
+    if not (wish.upstream and clone.is_dir() and is_clone(clone)):
+        raise ConfigError(
+            f"{wish.onto} is no release",
+            hint="patchkit rebase --onto v0.5.16; for a commit: patchkit rebase --onto COMMIT --upstream CLONE",
+        )
+    found = describe_commit(clone, wish.onto, {})
+    return f"v{found.match.version}", "" if is_release(found.match.version) else found.commit
+
+
+def _bring(state: RebaseState, pin: str, access: Access) -> Upstream:
+    """Return the upstream of a leg of this rebase."""
+    if not state.upstream:
+        return bring_version(bare(pin), access)
+    commit = state.commit if pin == state.legs[-1] else ""
+    found = bring_git(state.upstream, commit or pin, access)
+    path = Path(state.upstream)
+    location = location_of(path) if path.is_dir() else state.upstream
+    return replace(found, version=bare(pin), source=GitSource(location))
 
 
 def continue_rebase(root: Path, access: Access, settling: Settling) -> Rebase:
@@ -177,12 +208,12 @@ class _Job:
 
     def _side(self, state: RebaseState) -> "_Side":
         former = read_series(self.root, state.legs[0])
-        target = bring_version(bare(state.target), self.access)
+        target = _bring(state, state.target, self.access)
         if state.leg == 0:
             source = bring_pin(former.pin, self.access)
             patches = [NamedPatch(one.topic, f"{one.topic}.patch", one.patch) for one in former.topics]
         else:
-            source = bring_version(bare(state.source), self.access)
+            source = _bring(state, state.source, self.access)
             count = len(former.topics)
             earlier = replace(state, leg=state.leg - 1, done=count)
             results = self._leg_results(earlier)
@@ -231,7 +262,7 @@ class _Job:
             )
 
     def _finish(self, state: RebaseState) -> Rebase:
-        target = bring_version(bare(state.target), self.access)
+        target = _bring(state, state.target, self.access)
         by_leg = {leg: self._leg_results(replace(state, leg=number)) for number, leg in enumerate(state.legs[1:])}
         results = by_leg[state.target]
         pin = pin_of(target, read_pin(self.root, state.legs[0]))
@@ -275,10 +306,12 @@ class _Side:
         return LayeredTree(UpstreamTree(self.target), contents(result_of(self.carried)))
 
 
-def _legs(source: str, target: str, access: Access) -> tuple[str, ...]:
-    """Return the pins to step through: the releases between, as the package index lists them."""
+def _legs(source: str, target: str, upstream: str, access: Access) -> tuple[str, ...]:
+    """Return the pins to step through: the releases between, as the package index or the repository lists them."""
     low, high = order(source), order(target)
-    between = {f"v{bare(one)}" for one in listed_versions(access) if is_version(one) and low < order(one) < high}
+    between = {
+        f"v{bare(one)}" for one in listed_versions(access, upstream) if is_version(one) and low < order(one) < high
+    }
     return (source, *sorted(between, key=order), target)
 
 

@@ -22,13 +22,14 @@ from patchkit.cli import main
 from patchkit.errors import CommandError, ConfigError, ConflictError, SmokeError
 from patchkit.nightly.machine import Told
 from patchkit.nightly.report import Surroundings
-from patchkit.nightly.state import Night
+from patchkit.nightly.state import Author, Night
 from patchkit.render import render_text
-from patchkit.repository import find_repository, hold_lock
+from patchkit.repository import Repository, find_repository, hold_lock
 from patchkit.results.nightly import Nightly
 from patchkit.upstream import Access
 from patchkit.verbs.nightly import RealSteps, Wish, run_nightly
 from tests.cli.conftest import git
+from tests.small_store import PIN, write_store
 
 DAY = date(2026, 8, 10)
 WISH = Wish(day=DAY, when=1_786_300_000, author=("A U Thor", "author@example.com"))
@@ -50,7 +51,7 @@ class FakeSteps(RealSteps):
         object.__setattr__(self, "failing", {})
         object.__setattr__(self, "calls", [])
 
-    def newest(self) -> str:
+    def newest(self, upstream: str = "") -> str:
         return self.newest_release
 
     def _told(self, name: str) -> Told:
@@ -222,7 +223,7 @@ def test_failed_step_is_tried_again_on_resume(store: Path) -> None:
 
 def test_failed_resolve_leaves_a_report(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = FakeSteps(store)
-    monkeypatch.setattr(FakeSteps, "newest", lambda _: _raise(CommandError("the index does not answer"))())
+    monkeypatch.setattr(FakeSteps, "newest", lambda *_: _raise(CommandError("the index does not answer"))())
     result = nightly(store, steps)
     assert (result.outcome, result.exit_code) == ("failed", 6)
     assert (store / "out/nightly-20260810/pr-body.md").read_text().count("the index does not answer") == 3
@@ -311,7 +312,7 @@ def test_command_line_tells_github_and_prints_one_document(store: Path, monkeypa
     git(store, "merge", "-q", f"nightly/{TAG}")
     monkeypatch.setenv("GITHUB_OUTPUT", str(store.parent / "output"))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(store.parent / "summary"))
-    monkeypatch.setattr(RealSteps, "newest", lambda _: "v0.5.16")
+    monkeypatch.setattr(RealSteps, "newest", lambda *_: "v0.5.16")
     done = CliRunner().invoke(main, ["nightly", "--root", str(store), "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["outcome"] == "nothing"
@@ -429,3 +430,57 @@ def test_killed_and_resumed_it_ends_in_the_same_commit_and_tag(store: Path, tmp_
     assert git(store, "rev-parse", TAG) == git(whole, "rev-parse", TAG)
     assert json.loads((store / f"out/{TAG}/report.json").read_text())["outcome"] == "published"
     assert git(store, "status", "--porcelain") == ""
+
+
+# -- what a night says beside its steps -----------------------------------------------------------------------
+
+
+def test_failed_night_says_how_to_remove_its_image(store: Path) -> None:
+    steps = FakeSteps(store)
+    steps.failing["build"] = lambda: Told("built", leftover="podman rmi patchkit/sglang:x")
+    steps.failing["smoke"] = lambda: Told("one test", exit_code=5)
+    result = nightly(store, steps)
+    assert result.notes == ("its image stays for --resume; to remove it: podman rmi patchkit/sglang:x",)
+    del steps.failing["smoke"]
+    assert nightly(store, steps, resume=True).notes == (), "a published night keeps its image"
+
+
+def test_topic_that_should_have_ended_is_noted_in_the_pull_request(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "to be dropped? timeouts: until >=0.5.16: met (this is 0.5.16)"
+    steps = FakeSteps(store)
+    steps.failing["verify"] = lambda: Told("every rule holds", notes=(note,))
+    result = nightly(store, steps)
+    assert result.notes == (note,)
+    assert f"  note:  {note}" in render_text(result)
+    assert f"## Notes\n\n- {note}" in (store / "out" / TAG / "pr-body.md").read_text()
+
+
+def test_until_of_a_topic_is_judged_at_the_pin(tmp_path: Path) -> None:
+    write_store(tmp_path / "root", tmp_path / "cache")
+    topics = tmp_path / "root/patches/topics.toml"
+    topics.write_text(topics.read_text().replace("[abort-guards]\n", '[abort-guards]\nuntil = ">=0.1.0"\n'))
+    repository = Repository(tmp_path / "root", tmp_path / "root/.git")
+    steps = RealSteps(repository, tmp_path / "root", Access(tmp_path / "cache", offline=True))
+    night = Night(day="2026-08-10", head="", author=Author("a", "b", 0), pin_from=PIN, pin_to=PIN)
+    told = steps.verify(tmp_path / "root", night)
+    assert [note.partition(": met")[0] for note in told.notes] == ["to be dropped? abort-guards: until >=0.1.0"]
+
+
+# -- releases from a git repository ---------------------------------------------------------------------------
+
+
+def test_newest_release_is_the_newest_tag_of_a_git_repository(store: Path, tmp_path: Path) -> None:
+    upstream = tmp_path / "upstream"
+    upstream.mkdir()
+    git(upstream, "init", "-q", "-b", "main", ".")
+    git(upstream, "commit", "-q", "--allow-empty", "-m", "one")
+    for tag in ("v0.5.9", "v0.5.13", "v0.5.14rc1", "v0.5.13.post1", "gateway-v9.0.0", "v1"):
+        git(upstream, "tag", tag)
+    steps = RealSteps(FakeSteps(store).repository, store, Access(tmp_path / "cache", offline=True))
+    assert steps.newest(str(upstream)) == "v0.5.13.post1"
+    for tag in git(upstream, "tag").split():
+        git(upstream, "tag", "-d", tag)
+    with pytest.raises(ConfigError, match="no tag of a release"):
+        steps.newest(str(upstream))
