@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-ASKED_FOR = ("network", "container", "slow")
+ASKED_FOR = ("network", "container", "browser", "slow")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -12,7 +12,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addoption(f"--{name}", action="store_true", help=f"run the tests marked {name}")
     parser.addoption("--fuzz-cases", type=int, default=2000, help="how many cases the apply fuzzer makes (2000)")
     parser.addoption("--fuzz-seed", type=int, default=0, help="the seed of its first case (0)")
-    parser.addoption("--everything", action="store_true", help="run every test: network, container and slow ones too")
+    parser.addoption(
+        "--everything", action="store_true", help="run every test: network, container, browser and slow ones too"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

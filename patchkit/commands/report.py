@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import Command, root, show
+from patchkit.invocation import Command, access, root, show
 
 
 @click.command(cls=Command)
@@ -26,7 +26,7 @@ def report(evidence: Path | None, html: Path | None, matrix: Path | None) -> Non
     from patchkit.store import replace_file
     from patchkit.verbs.report import make_report
 
-    result = make_report(root(), evidence)
+    result = make_report(root(), evidence, access().objects if html else None)
     if html is not None:
         replace_file(html, pages.html(result).encode())
     if matrix is not None:

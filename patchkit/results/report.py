@@ -9,19 +9,29 @@ from patchkit.model import Topic
 
 @dataclass(frozen=True, slots=True)
 class ReportedHunk:
-    """One hunk of a pin's sglang.patch, to be read. line: where it stands after the change; lines: with markers."""
+    """One hunk of a pin's sglang.patch, to be read.
+
+    line, old_line: where it stands after and before the change; lines: with markers.
+    above, below: upstream's lines around it, up to the next hunk; none where the release is not in the cache.
+    """
 
     path: str
     number: int
     line: int
+    old_line: int
     scope: str
     topics: tuple[str, ...]
     lines: tuple[str, ...]
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PinPage:
-    """One pin as the report shows it. sha256: of sglang.patch; added, removed: lines of it."""
+    """One pin as the report shows it.
+
+    sha256: of sglang.patch; added, removed: lines of it; images: those that were pushed, as images.json records them.
+    """
 
     pin: str
     commit: str
@@ -31,6 +41,18 @@ class PinPage:
     added: int
     removed: int
     hunks: tuple[ReportedHunk, ...]
+    images: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTag:
+    """One nightly tag that git knows. pin: as its commit says; date: of the tag, as "2026-08-10"."""
+
+    tag: str
+    date: str
+    commit: str
+    pin: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +77,7 @@ class Report:
     topics: tuple[Topic, ...]
     pins: tuple[PinPage, ...]
     evidence: tuple[Evidence, ...]
+    tags: tuple[PublishedTag, ...] = ()
 
     def documents(self, verb: str) -> tuple[Mapping[str, Any], ...]:
         """Return the documents of one verb, in the order of their file names."""

@@ -5,13 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.model import Topic
-from patchkit.render.report import html, text
-from patchkit.results.report import Evidence, PinPage, Report, ReportedHunk
-from patchkit.verbs.report import make_report
+from patchkit.errors import ConfigError
+from patchkit.model import CommitId, LockedFile, LockedHunk, Manifest, TreeId
+from patchkit.patchtext import read_patch
+from patchkit.render.report import html, read_lines, text
+from patchkit.results.report import Evidence, ReportedHunk
+from patchkit.verbs.report import make_report, report_hunks
+from tests.reported import EVIDENCE, HOSTILE, report
 
+TWO_HUNKS = b"""\
+diff --git a/python/sglang/a.py b/python/sglang/a.py
+--- a/python/sglang/a.py
++++ b/python/sglang/a.py
+@@ -20,2 +20,3 @@
+ 20
++new
+ 21
+@@ -24 +25 @@
+-24
++twenty-four
+"""
 ROOT = Path(__file__).parents[2]
-HOSTILE = "</pre><script>alert(1)</script>\x1b[31m\u202e"
 
 
 class Page(HTMLParser):
@@ -38,13 +52,6 @@ def shipped() -> str:
     return html(make_report(ROOT, None))
 
 
-def report(*evidence: Evidence) -> Report:
-    hunk = ReportedHunk(f"python/{HOSTILE}.py", 1, 1, HOSTILE, ("t",), (f"+{HOSTILE}", " x"))
-    pin = PinPage("v0.5.99", "", "1" * 40, "2" * 64, ("t",), 1, 0, (hunk,))
-    topic = Topic("t", HOSTILE, HOSTILE, HOSTILE, upstream=("sgl-project/sglang#1", HOSTILE), fixed_in="0.5.100")
-    return Report("nightly-dev-20260101a", "v0.5.99", "2026-01-01 00:00 UTC", (topic,), (pin,), evidence)
-
-
 def test_page_of_the_shipped_series_is_under_two_megabytes(shipped: str) -> None:
     assert len(shipped.encode()) < 2_000_000
 
@@ -60,10 +67,52 @@ def test_page_needs_no_script_and_no_network(shipped: str) -> None:
 
 
 def test_hostile_text_stays_text() -> None:
-    page = html(report())
-    assert "script" not in Page(page).tags
-    assert "\x1b" not in page
-    assert "\u202e" not in page
+    page = html(report(*EVIDENCE))
+    assert not {"script", "img"} & set(Page(page).tags)
+    assert not {"\x1b", "\u202e", "\0"} & set(page)
+    assert page.count("&lt;script&gt;alert(1)") > 20
+
+
+def test_every_part_is_shown_and_linked_without_a_double() -> None:
+    page = Page(html(report(*EVIDENCE)))
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_findings_lead_to_the_hunk_that_they_are_in() -> None:
+    page = html(report(*EVIDENCE))
+    assert '<a href="#v0.5.99-python/sglang/a.py-2">python/sglang/a.py:42</a>' in page
+    assert '<a href="#v0.5.99-python/sglang/a.py-1">python/sglang/a.py:0</a>' in page
+
+
+def test_each_line_of_a_hunk_has_its_number() -> None:
+    hunk = ReportedHunk("a.py", 1, 11, 10, "f", ("t",), (" x", "-old", "+new", "+more", " y"), ("above",), ("below",))
+    assert [(line.kind, line.number, line.text) for line in read_lines(hunk)] == [
+        ("around", 10, " above"),
+        ("context", 11, " x"),
+        ("removed", 11, "-old"),
+        ("added", 12, "+new"),
+        ("added", 13, "+more"),
+        ("context", 14, " y"),
+        ("around", 15, " below"),
+    ]
+
+
+def test_hunks_have_upstream_around_them_as_far_as_the_next_hunk() -> None:
+    patch = read_patch(TWO_HUNKS, name="x.patch").files[0]
+    locked = tuple(LockedHunk(hunk.number, ("t",), "f", hunk.old_start, hunk.new_start) for hunk in patch.hunks)
+    file = LockedFile("python/sglang/a.py", "100644", None, None, locked)
+    manifest = Manifest("0.5.99", CommitId(""), TreeId(""), "", {}, (file,))
+    first, second = report_hunks(patch.hunks, manifest, [str(number) for number in range(1, 41)])
+    assert first.above == tuple(str(number) for number in range(8, 20))
+    assert first.below == ("22", "23")
+    assert second.above == ("22", "23")
+    assert second.below == tuple(str(number) for number in range(25, 37))
+
+
+def test_document_that_is_not_the_verbs_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="not as its verb writes it"):
+        html(report(Evidence("verify", "verify.json", {"subjects": [{"name": "v0.5.99"}]})))
 
 
 def test_page_is_the_same_for_the_same_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +121,7 @@ def test_page_is_the_same_for_the_same_input(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_findings_and_smoke_results_are_shown_with_their_pin() -> None:
-    finding = {"rule": "PK502", "message": "defined twice", "path": "a.py", "line": 7, "scope": "C"}
+    finding = {"rule": "PK502", "message": "defined twice", "path": "a.py", "line": 7, "scope": "C", "hint": ""}
     subject = {"name": "v0.5.99", "hunks": 1, "files": 1, "findings": [finding], "accepted": [], "not_run": []}
     test = {"topic": "t", "fault": "T-1", "name": "a::test_x", "problem": "", "with_series": "ok", "without": "fault"}
     page = html(
