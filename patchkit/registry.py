@@ -42,7 +42,7 @@ class _Place:
 
     @property
     def url(self) -> str:
-        return f"{'http' if _is_loopback(self.host) else 'https'}://{self.host}"
+        return f"{'http' if is_loopback(self.host) else 'https'}://{self.host}"
 
     @property
     def shown(self) -> str:
@@ -111,7 +111,7 @@ class _Session:
         realm = asked.pop("realm", "")
         if scheme.lower() != "bearer" or not realm:
             raise self._refused("it asks for a login", _hint(self.place))
-        if urlsplit(realm).scheme != "https" and not _is_loopback(urlsplit(realm).netloc):
+        if urlsplit(realm).scheme != "https" and not is_loopback(urlsplit(realm).netloc):
             raise self._refused("it sends the login over plain HTTP", realm)
         query = urlencode({"service": asked.get("service", ""), "scope": f"repository:{self.place.name}:pull"})
         try:
@@ -149,7 +149,8 @@ def _hint(place: _Place) -> str:
     return f"docker login {place.host}, or podman login {place.host}"
 
 
-def _is_loopback(netloc: str) -> bool:
+def is_loopback(netloc: str) -> bool:
+    """Whether a host, with or without a port, is this machine: plain HTTP is taken there alone, as docker has it."""
     host = netloc.rpartition("]")[0].lstrip("[") or netloc.partition(":")[0]
     return host in ("localhost", "::1") or re.fullmatch(r"127\.\d+\.\d+\.\d+", host) is not None
 

@@ -1,5 +1,6 @@
 """Engines, a small Debian with Python, and on it a small sglang laid out as in the field."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from socket import socket as socket_of_os
 
 import pytest
 
@@ -24,6 +26,7 @@ from tests.small_store import UPSTREAM, VERSION, write_store
 # Read before HOME is sealed: the settings of docker/setup-podman.sh lie below it.
 SETTINGS = {} if "CONTAINERS_CONF" in os.environ else own_settings()
 DAEMON = "PATCHKIT_TEST_DOCKER_HOST"
+REGISTRY = "PATCHKIT_TEST_REGISTRY"
 DOCKERFILE = f"""\
 ARG BASE_IMAGE
 FROM ${{BASE_IMAGE}}
@@ -84,15 +87,55 @@ def dockerd() -> str:
     return address
 
 
-@pytest.fixture(params=["podman", "podman's socket", "dockerd"])
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A container registry on a loopback port, as host:port."""
+    program = shutil.which(os.environ.get(REGISTRY, "docker-registry"))
+    if program is None:
+        pytest.skip(f"no docker-registry on PATH, and {REGISTRY} names none")
+    folder = tmp_path_factory.mktemp("registry")
+    with socket_of_os() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    settings = {
+        "version": "0.1",
+        "storage": {"filesystem": {"rootdirectory": str(folder / "data")}},
+        "http": {"addr": address},
+        "log": {"level": "error"},
+    }
+    (folder / "config.yml").write_text(json.dumps(settings))  # YAML has JSON in it
+    with (folder / "log").open("wb") as log:
+        service = subprocess.Popen([program, "serve", str(folder / "config.yml")], stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + 20
+        while not is_answered(address) and service.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert is_answered(address), (folder / "log").read_text()
+        yield address
+    finally:
+        service.terminate()
+        service.wait(timeout=20)
+
+
+def is_answered(address: str) -> bool:
+    host, _, port = address.partition(":")
+    with socket_of_os() as probe:
+        return probe.connect_ex((host, int(port))) == 0
+
+
+@pytest.fixture(params=["podman", "podman's socket", "dockerd", "dockerd's BuildKit"])
 def engine(request: pytest.FixtureRequest, podman: Podman, monkeypatch: pytest.MonkeyPatch) -> ContainerEngine:
     """Each container engine: podman, docker's client on podman's socket, docker's client on its own daemon."""
     if request.param == "podman":
         return podman
-    fixture = "dockerd" if request.param == "dockerd" else "socket"
+    fixture = "socket" if request.param == "podman's socket" else "dockerd"
     monkeypatch.setenv("DOCKER_HOST", request.getfixturevalue(fixture))
+    if request.param == "dockerd":
+        monkeypatch.setenv("DOCKER_BUILDKIT", "0")
     docker = Docker()
-    docker.describe()
+    described = docker.describe()
+    if request.param == "dockerd's BuildKit" and not described.endswith("BuildKit"):
+        pytest.skip(f"docker's client has no BuildKit: {described}")
     return docker
 
 

@@ -2,18 +2,23 @@
 
 import json
 import shutil
+from datetime import date
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
 from patchkit.engines.containers import ContainerEngine
 from patchkit.engines.engine import BuildRequest, RunRequest
 from patchkit.engines.podman import Podman
-from patchkit.errors import ConfigError, VerifyError
+from patchkit.errors import CommandError, ConfigError, VerifyError
 from patchkit.process import run
+from patchkit.registry import registry_tags
+from patchkit.repository import PublishedElsewhere
 from patchkit.results.build import BuiltImage
 from patchkit.upstream import Access
 from patchkit.verbs.build import BuildOptions, build_images
+from patchkit.verbs.bump import bump_version
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.smoke import run_smoke
 from tests.small_store import ABORT, PIN
@@ -26,6 +31,13 @@ VERIFY = ("python3", "/opt/patchkit/inimage.py", "verify")
 @pytest.fixture
 def image(engine: ContainerEngine, root: Path, access: Access, engine_base: str) -> BuiltImage:
     return build_images(root, [], access, engine=engine.name, options=BuildOptions(base=engine_base)).images[0]
+
+
+@pytest.fixture
+def copy(root: Path, tmp_path: Path) -> Path:
+    """A store to write to."""
+    shutil.copytree(root, tmp_path / "root")
+    return tmp_path / "root"
 
 
 def derive(podman: Podman, image: str, folder: Path, *steps: str) -> str:
@@ -124,6 +136,41 @@ def test_a_pushed_image_has_a_digest(
     image = build_images(root, [], access, engine="podman", options=BuildOptions(base=small_base)).images[0]
     digest = podman.push(image.image, f"oci:{tmp_path}/image:1", timeout_s=120)
     assert digest in (tmp_path / "image" / "index.json").read_text()
+
+
+@pytest.mark.parametrize("engine", ["podman", "dockerd"], indirect=True)
+def test_a_pushed_image_is_recorded_by_the_digest_that_the_registry_has(
+    engine: ContainerEngine, copy: Path, access: Access, engine_base: str, registry: str
+) -> None:
+    repository = f"{registry}/{engine.name}/sglang"
+    assert registry_tags(repository) == []
+    options = BuildOptions(base=engine_base, tag=f"{repository}:nightly-dev-20260101a", push=True)
+    pushed = build_images(copy, [], access, engine=engine.name, options=options).images[0].pushed
+    assert registry_digest(repository, "nightly-dev-20260101a") == pushed
+    images = json.loads((copy / "patches" / PIN / "images.json").read_text())["images"]
+    assert [(image["reference"], image["digest"]) for image in images] == [(options.tag, pushed)]
+    assert registry_tags(repository) == ["nightly-dev-20260101a"]
+    told = bump_version(copy, date(2026, 1, 1), published=PublishedElsewhere(registry=repository), dry_run=True)
+    assert told.tag == "nightly-dev-20260101b"
+    engine.remove(options.tag)
+
+
+def test_a_push_that_is_refused_records_nothing(podman: Podman, copy: Path, access: Access, small_base: str) -> None:
+    options = BuildOptions(base=small_base, tag="127.0.0.1:1/patchkit-test/sglang:x", push=True)
+    with pytest.raises(CommandError, match="push") as caught:
+        build_images(copy, [], access, engine="podman", options=options)
+    assert caught.value.exit_code == 6
+    assert not (copy / "patches" / PIN / "images.json").exists()
+    podman.remove(options.tag)
+
+
+def registry_digest(repository: str, tag: str) -> str:
+    """What a registry says a tag's digest is: of the manifest, whichever kind it has."""
+    host, _, name = repository.partition("/")
+    kinds = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"
+    asked = Request(f"http://{host}/v2/{name}/manifests/{tag}", headers={"Accept": kinds})
+    with urlopen(asked, timeout=20) as answer:
+        return str(answer.headers["Docker-Content-Digest"])
 
 
 @pytest.fixture(params=["", "1767225600"], ids=["no date", "SOURCE_DATE_EPOCH"])
