@@ -33,6 +33,7 @@ COMMANDS = (
     "status",
     "topic",
     "verify",
+    "weather",
     "why",
 )
 

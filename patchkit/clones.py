@@ -9,7 +9,7 @@ from pathlib import Path
 from patchkit.belonging import Match, match_release, same_id
 from patchkit.errors import ConfigError
 from patchkit.model import SOURCE_PREFIX, CommitId
-from patchkit.objects import SEALED
+from patchkit.objects import SEALED, ObjectStore
 from patchkit.process import run
 from patchkit.versions import bare, is_release
 
@@ -24,6 +24,16 @@ class Based:
 
     commit: CommitId
     match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a line, with the files that it changes: their new blob ids, empty where it removes them."""
+
+    id: CommitId
+    day: str
+    subject: str
+    changes: Mapping[str, str]
 
 
 def is_clone(directory: Path) -> bool:
@@ -63,6 +73,54 @@ def describe_commit(clone: Path, revision: str, stated: Mapping[str, str], *, ne
         )
     version = release if is_exact else f"{release}+g{commit[:10]}"
     return Based(commit, match_release(version, stated, present))
+
+
+def release_at(clone: Path, revision: str) -> str:
+    """Return the release that a commit is, or that it comes after; empty where nothing tells."""
+    return _release_at(clone, revision)[0]
+
+
+def objects_of(clone: Path) -> ObjectStore:
+    """Return the objects of a clone, to be read."""
+    return ObjectStore(Path(_git(clone, "rev-parse", "--path-format=absolute", "--git-common-dir").strip()))
+
+
+def read_line(clone: Path, old: str, new: str) -> list[Commit]:
+    """Return the first-parent commits of `new` that `old` does not have, oldest first, below python/sglang/.
+
+    The first element is the state before them, with its whole tree: `old`, or where the line leaves its history.
+    Raises: CommandError where the clone has no such commit.
+    """
+    first, last = (
+        _git(clone, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}").strip() for name in (old, new)
+    )
+    listed = _git(clone, "rev-list", "--first-parent", "--parents", "--reverse", f"{first}..{last}").split("\n")
+    if listed[0] and len(oldest := listed[0].split(" ")) > 1:
+        first = oldest[1]
+    text = _git(
+        clone, "log", "--first-parent", "-m", "--reverse", "--raw", "-z", "--no-abbrev", "--no-renames",
+        "--format=%x01%H%x09%cs%x09%s", f"{first}..{last}", "--", f":(top,literal){SOURCE_PREFIX.rstrip('/')}",
+    )  # fmt: skip
+    return [_start(clone, first), *map(_commit, text.split("\x01")[1:])]
+
+
+def _start(clone: Path, commit: str) -> Commit:
+    listed = _git(clone, "ls-tree", "-r", "-z", "--full-tree", commit, "--", SOURCE_PREFIX).split("\0")[:-1]
+    rows = (row.partition("\t") for row in listed)
+    changes = {path: head.split(" ")[2] for head, _, path in rows}
+    name, day, subject = _git(clone, "log", "-1", "--format=%H%x09%cs%x09%s", commit).rstrip("\n").split("\t", 2)
+    return Commit(CommitId(name), day, subject, changes)
+
+
+def _commit(record: str) -> Commit:
+    head, *fields = [field.strip("\n") for field in record.split("\0")]
+    name, day, subject = head.split("\t", 2)
+    changes = {}
+    for change, path in pairwise(fields):
+        if change.startswith(":"):
+            blob = change.split(" ")[3]
+            changes[path] = blob if blob.strip("0") else ""
+    return Commit(CommitId(name), day, subject, changes)
 
 
 def location_of(clone: Path) -> str:

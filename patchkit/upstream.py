@@ -232,6 +232,19 @@ def kept_commits(objects: ObjectStore) -> dict[str, str]:
     return dict(sorted(commits.items(), key=lambda item: order(item[0])))
 
 
+def kept_upstreams(objects: ObjectStore) -> dict[str, Upstream]:
+    """Return every release that the object store holds, by its version, with two calls of git in all."""
+    chosen: dict[str, str] = {}
+    for ref in sorted(objects.refs("refs/patchkit/index")):
+        chosen.setdefault(ref.split("/")[3], ref)
+    trees = objects.ids([f"{ref}:{_PREFIX}" for ref in chosen.values()])
+    return {
+        version: Upstream(version, ref, TreeId(tree), objects)
+        for (version, ref), tree in zip(chosen.items(), trees, strict=True)
+        if tree is not None
+    }
+
+
 def distribution_of(upstream: Upstream) -> Distribution:
     """Return the file of the package index that a kept release came from."""
     filename = upstream.objects.note(upstream.ref)
