@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PATCHKIT = "import sys; from patchkit.cli import main; sys.exit(main())"  # as the installed `patchkit` starts
+PATCHKIT = "from patchkit.__main__ import run; run()"  # as the installed `patchkit` starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,35 @@
-"""`python -m patchkit`, the same as the console script."""
+"""The console script, and `python -m patchkit`: how the process begins and ends."""
 
-from patchkit.cli import main
+import gc
+import os
+import sys
+from typing import NoReturn
 
-main()
+from patchkit.errors import INTERRUPTED
+
+_RARELY = 200_000  # objects; by default Python looks for cycles at every 700th, and a command makes next to none
+
+
+def run() -> None:
+    """Run the command line. Ctrl-C is answered from the first import on."""
+    gc.set_threshold(_RARELY)
+    try:
+        from patchkit.cli import main
+
+        main()  # ends with SystemExit
+    except SystemExit as end:
+        _leave(int(end.code or 0))
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        _leave(INTERRUPTED)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once: to take every object apart before would cost some milliseconds for nothing."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    run()

@@ -196,10 +196,10 @@ def _below_python(patch: Patch) -> Patch:
 
     def rewritten(section: FilePatch) -> FilePatch:
         old, new = moved(section.old_path), moved(section.new_path)
-        hunks = tuple(replace(hunk, path=moved(hunk.path)) for hunk in section.hunks)
-        return replace(section, old_path=old, new_path=new, hunks=hunks, strip=1, header=())
+        hunks = tuple(hunk._replace(path=moved(hunk.path)) for hunk in section.hunks)
+        return section._replace(old_path=old, new_path=new, hunks=hunks, strip=1, header=())
 
-    raw = write_patch(replace(patch, files=tuple(map(rewritten, patch.files))))
+    raw = write_patch(patch._replace(files=tuple(map(rewritten, patch.files))))
     return read_patch(raw)
 
 

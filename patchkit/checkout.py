@@ -2,12 +2,15 @@
 
 import os
 import stat
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import ConfigError
 from patchkit.hunks import SOURCE_PREFIX
 from patchkit.journal import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 STATE_NAME = "patchkit"
 
@@ -21,7 +24,7 @@ class Checkout(NamedTuple):
         beside the package. Whichever of its folders a user names, a checkout has one state.
     """
 
-    given: Path
+    given: str
     root: str | None
     package: str | None
     state: str
@@ -46,37 +49,44 @@ class OnDisk(NamedTuple):
     mode: int = 0o644
 
 
-def find_checkout(directory: Path) -> Checkout:
+def find_checkout(directory: "Path | str") -> Checkout:
     """Return the layout of a directory, found by looking, never by asking git: a repository around it is no matter.
 
     Raises: ConfigError when it is no directory.
     """
-    if not directory.is_dir():
-        raise ConfigError("there is no such directory", where=str(directory))
-    given = os.path.realpath(directory)
-    if os.path.isdir(f"{given}/{SOURCE_PREFIX}"):
-        return _of_package(directory, given + "/" + SOURCE_PREFIX.rstrip("/"))
-    if os.path.isfile(f"{given}/sglang/__init__.py") or os.path.isdir(f"{given}/sglang/srt"):
-        return _of_package(directory, f"{given}/sglang")
-    is_package = os.path.isfile(f"{given}/__init__.py") or os.path.isdir(f"{given}/srt")
-    if is_package and os.path.basename(given) == "sglang":
-        return _of_package(directory, given)
-    return Checkout(directory, given, None, _state_folder(given, given))
+    given = os.fspath(directory)
+    if not os.path.isdir(given):
+        raise ConfigError("there is no such directory", where=given)
+    found = os.path.realpath(given)
+    if os.path.isdir(f"{found}/{SOURCE_PREFIX}"):
+        return _of_package(given, found + "/" + SOURCE_PREFIX.rstrip("/"))
+    if os.path.isfile(f"{found}/sglang/__init__.py") or os.path.isdir(f"{found}/sglang/srt"):
+        return _of_package(given, f"{found}/sglang")
+    is_package = os.path.isfile(f"{found}/__init__.py") or os.path.isdir(f"{found}/srt")
+    if is_package and os.path.basename(found) == "sglang":
+        return _of_package(given, found)
+    return Checkout(given, found, None, _state_folder(found, found))
 
 
-def read_on_disk(checkout: Checkout, path: str) -> OnDisk:
-    """Return the file as it is. No link is followed, neither in place of the file nor on the way to it.
+def read_files(checkout: Checkout, paths: Iterable[str]) -> dict[str, OnDisk]:
+    """Return the files as they are. No link is followed, neither in place of a file nor on the way to it.
 
     Raises: ConfigError for a link, a folder or a device in its place, and for a path outside of the checkout.
     """
+    proven: set[str] = set()
+    return {path: _read_file(checkout, path, proven) for path in paths}
+
+
+def _read_file(checkout: Checkout, path: str, proven: set[str]) -> OnDisk:
+    """Return one file. proven: the folders that are known to be folders."""
     place = checkout.locate(path)
     if place is None:
         raise ConfigError(
             f"{path} lies outside of the sglang package, and only that is here",
-            where=str(checkout.given),
+            where=checkout.given,
             hint="name a checkout of the whole repository",
         )
-    _refuse_links(checkout, path, place)
+    _refuse_links(checkout, path, place, proven)
     try:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError):
@@ -94,7 +104,8 @@ def stated_version(checkout: Checkout) -> str:
         return ""
     for name in ("_version.py", "version.py"):
         try:
-            text = Path(checkout.package, name).read_text("utf-8", "replace")
+            with open(f"{checkout.package}/{name}", encoding="utf-8", errors="replace") as stream:
+                text = stream.read()
         except OSError:
             continue
         for line in text.splitlines():
@@ -122,7 +133,7 @@ def read_head(checkout: Checkout) -> str:
     return commit[:12] + (f" ({tags[0]})" if tags else "")
 
 
-def _of_package(given: Path, package: str) -> Checkout:
+def _of_package(given: str, package: str) -> Checkout:
     """Return the layout around a package folder: a repository has it below `python`."""
     above = os.path.dirname(package)
     in_repository = os.path.basename(above) == "python"
@@ -142,15 +153,16 @@ def _state_folder(root: str | None, beside: str) -> str:
     return f"{beside}/.{STATE_NAME}"
 
 
-def _refuse_links(checkout: Checkout, path: str, place: str) -> None:
+def _refuse_links(checkout: Checkout, path: str, place: str, proven: set[str]) -> None:
     """Raise if a folder between the checkout's top and the file is a link: it may lead anywhere."""
     in_package = checkout.package is not None and path.startswith(SOURCE_PREFIX)
     top = checkout.package if in_package else checkout.root
     assert top is not None
     folder = os.path.dirname(place)
-    while len(folder) > len(top):
+    while len(folder) > len(top) and folder not in proven:
         if os.path.islink(folder):
             raise ConfigError(f"{path} lies beyond a symbolic link", where=folder)
         if os.path.lexists(folder) and not os.path.isdir(folder):
             raise ConfigError(f"{path}: a file is in the way", where=folder)
+        proven.add(folder)
         folder = os.path.dirname(folder)

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+INTERRUPTED = 130  # the exit code after Ctrl-C or SIGTERM
+
 
 class PatchkitError(Exception):
     """A failure whose cause is known.

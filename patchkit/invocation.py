@@ -5,29 +5,27 @@ Only this module, the commands and cli.py import click.
 
 import signal
 import sys
-from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from patchkit.errors import PatchkitError
+from patchkit.errors import INTERRUPTED, PatchkitError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from patchkit.results import Result
     from patchkit.upstream import Access
 
-INTERRUPTED = 130
 ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The global options. Each may stand before or after the command's name."""
 
-    root: Path | None = None
+    root: str | None = None
     json: bool = False
     quiet: bool = False
     verbose: bool = False
@@ -49,14 +47,14 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
     assert parameter.name is not None
     source = context.get_parameter_source(parameter.name)
     said = source is not None and source.name != "DEFAULT"
-    root.obj = replace(current, **{parameter.name: value}) if said else current
+    root.obj = current._replace(**{parameter.name: value}) if said else current
 
 
 @cache
 def global_options(*, hidden: bool = False) -> tuple[click.Option, ...]:
     """Return the options that every command takes; made once, as there are some thirty commands."""
     shared: dict[str, Any] = {"expose_value": False, "callback": _keep, "is_eager": True, "hidden": hidden}
-    folder = click.Path(exists=True, file_okay=False, path_type=Path)
+    folder = click.Path(exists=True, file_okay=False)
     return (
         click.Option(["--root"], type=folder, help="The folder with patches/ (default: the nearest above).", **shared),
         click.Option(["--json"], is_flag=True, help="One JSON document on stdout.", **shared),
@@ -77,6 +75,19 @@ class Command(click.Command):
         self.epilog = "Also takes the global options: --root, --json, -q, -v, --color, --offline, --deadline."
 
 
+class Interrupted(click.ClickException):
+    """Ctrl-C or SIGTERM; click itself would end with 1."""
+
+    exit_code = INTERRUPTED
+
+    def __init__(self) -> None:
+        super().__init__("interrupted")
+
+    def show(self, file: Any = None) -> None:
+        """Say it in one word."""
+        click.echo(self.message, err=True)
+
+
 class Group(click.Group):
     """Turns every failure whose cause is known into its message and exit code."""
 
@@ -90,6 +101,13 @@ class Group(click.Group):
         finally:
             signal.signal(signal.SIGTERM, previous)
 
+    def make_context(self, *arguments: Any, **keywords: Any) -> click.Context:
+        """Read the command line."""
+        try:
+            return super().make_context(*arguments, **keywords)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; print a PatchkitError as STYLE says and end with its exit code."""
         try:
@@ -97,8 +115,7 @@ class Group(click.Group):
         except PatchkitError as error:
             _fail(ctx, error)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
+            raise Interrupted from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
@@ -121,19 +138,21 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _fail(ctx: click.Context, error: PatchkitError) -> NoReturn:
-    from patchkit.render import render_error, render_error_json
+    from patchkit.render import render_error
 
     if settings().json:
-        click.echo(render_error_json(error))
+        from patchkit.render.json import error_text
+
+        click.echo(error_text(error))
     click.echo(render_error(error), err=True)
     ctx.exit(error.exit_code)
 
 
 def show(result: "Result") -> None:
     """Print the result as text or JSON and end with its exit code."""
-    from patchkit.render import render_json, render_text
+    from patchkit.render import render_as
 
-    click.echo(render_json(result) if settings().json else render_text(result), color=_color())
+    click.echo(render_as(result, "json" if settings().json else "text"), color=_color())
     click.get_current_context().exit(result.exit_code)
 
 
@@ -143,11 +162,14 @@ def progress(text: str) -> None:
         click.echo(f"patchkit: {text}", err=True)
 
 
-def root() -> Path:
+def root() -> "Path":
     """Return the store's root: as said, else the nearest folder above with patches/."""
+    from pathlib import Path
+
     from patchkit.store import find_root
 
-    return settings().root or find_root(Path.cwd())
+    said = settings().root
+    return Path(said) if said else find_root(Path.cwd())
 
 
 def access() -> "Access":

@@ -277,26 +277,25 @@ def _unwritable(exc: OSError, state: str) -> CommandError:
 
 
 def _write_journal(site: Site, journal: Journal) -> None:
-    def near(path: str) -> str:
-        return os.path.relpath(path, site.base) if path else ""
-
-    def own(path: str) -> str:
-        return os.path.relpath(path, site.state)
-
     # A new file is beside its place, so its name is enough.
-    steps = [[near(s.place), s.before, s.after, os.path.basename(s.new)] for s in journal.steps]
+    steps = [[_below(site.base, s.place), s.before, s.after, os.path.basename(s.new)] for s in journal.steps]
     inside = {name for name in journal.leftovers if name.startswith(f"{site.state}/")}
     document = {
         "schema": SCHEMA,
         "phase": "commit" if journal.is_committed else "prepare",
         "steps": steps,
-        "folders": [near(folder) for folder in journal.folders],
-        "papers": [[own(name), is_written] for name, is_written in journal.papers],
-        "leftovers": [near(name) for name in journal.leftovers if name not in inside],
-        "own leftovers": [own(name) for name in sorted(inside)],
+        "folders": [_below(site.base, folder) for folder in journal.folders],
+        "papers": [[_below(site.state, name), is_written] for name, is_written in journal.papers],
+        "leftovers": [_below(site.base, name) for name in journal.leftovers if name not in inside],
+        "own leftovers": [_below(site.state, name) for name in sorted(inside)],
     }
     _write(f"{site.state}/{_JOURNAL}.new", json.dumps(document).encode())
     os.replace(f"{site.state}/{_JOURNAL}.new", f"{site.state}/{_JOURNAL}")
+
+
+def _below(folder: str, path: str) -> str:
+    """Return the path as seen from the folder that it is in."""
+    return path.removeprefix(f"{folder}/")
 
 
 def _read_journal(site: Site) -> Journal | None:

@@ -40,7 +40,7 @@ def split_draft(draft: Draft, parting: Parting) -> list[Draft]:
                 _preamble(draft, topic),
                 {path: current.get(path) for path in changed},
                 {path: after[path] for path in changed},
-                replace(draft.former, files=tuple(outside)),
+                draft.former._replace(files=tuple(outside)),
             )
         )
         current = after
@@ -77,7 +77,7 @@ def squash_drafts(drafts: Sequence[Draft], names: Sequence[str], into: str, upst
         _joined_preamble(group, into),
         {path: before.get(path) for path in after},
         after,
-        replace(group[0].former, files=tuple(outside)),
+        group[0].former._replace(files=tuple(outside)),
     )
     return [*moved[:first], whole, *moved[first + len(chosen) :]]
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from patchkit.errors import PatchError
 from patchkit.hunks import ChangeKind, FilePatch
@@ -24,13 +23,13 @@ _NO_NAME = "no line of this section names its file"
 _INDEX = re.compile(rb"([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
 
 
-@dataclass(slots=True)
 class Cursor:
     """A place in a patch file's lines. at: index from 0 of the next line to read."""
 
-    lines: list[bytes]
-    name: str
-    at: int = 0
+    def __init__(self, lines: list[bytes], name: str) -> None:
+        self.lines = lines
+        self.name = name
+        self.at = 0
 
     def peek(self) -> bytes:
         """Return the next line with its line feed, or nothing at the end."""
@@ -42,20 +41,20 @@ class Cursor:
         return PatchError(what, rule=rule, where=f"{self.name or '<patch>'}:{line}", found=found, hint=hint)
 
 
-@dataclass(slots=True)
 class _Facts:
     """What the lines of a `diff --git` head have said so far."""
 
-    default_name: bytes | None
-    strip: int
-    start: int
-    old_name: bytes | None = None
-    new_name: bytes | None = None
-    kinds: set[ChangeKind] = field(default_factory=set)
-    ids: tuple[str, str] = ("", "")
-    old_mode: str = ""
-    new_mode: str = ""
-    file_lines: set[bytes] = field(default_factory=set)  # of b"---" and b"+++", those that were there
+    def __init__(self, default_name: bytes | None, strip: int, start: int) -> None:
+        self.default_name = default_name
+        self.strip = strip
+        self.start = start
+        self.old_name: bytes | None = None
+        self.new_name: bytes | None = None
+        self.kinds: set[ChangeKind] = set()
+        self.ids = ("", "")
+        self.old_mode = ""
+        self.new_mode = ""
+        self.file_lines: set[bytes] = set()  # of b"---" and b"+++", those that were there
 
 
 def read_git_head(cursor: Cursor) -> FilePatch:

@@ -4,14 +4,15 @@ import hashlib
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from patchkit.binarypatch import read_binary_blocks
 from patchkit.hunks import BlobId, ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.patchheader import Cursor, head_lines, read_git_head, read_plain_head
 
-_HUNK = re.compile(rb"@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@(.*)", re.DOTALL)
+_HUNK = re.compile(
+    rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(.*)", re.DOTALL
+)  # git wraps larger numbers around and applies
 _MAIL = re.compile(rb"From [0-9a-f]{40} ")
 _SETTLED = re.compile(rb"(Index: |={20,}\r?\n|diff -(?!-)|Only in |\r?\n$)")  # may stand between sections
 _NO_DIFF_LOOKS = (
@@ -24,7 +25,6 @@ _NO_DIFF_LOOKS = (
     (rb"(?sm).*^(\s+|> ?)(diff --git |--- )", "the diff in it is indented or quoted"),
     (rb"(?sm).*^[0-9,]+[acd][0-9,]+\r?$", "it is a normal or ed diff"),
 )
-_MAX_DIGITS = 9  # git wraps larger numbers around and applies
 _MARKER_SIZE = 12  # bytes; git overlooks a "\ No newline" line that is no longer
 DEFAULT_MARKER = b"\\ No newline at end of file\n"
 
@@ -32,7 +32,9 @@ DEFAULT_MARKER = b"\\ No newline at end of file\n"
 @lru_cache(maxsize=512)  # apply asks for each content several times
 def blob_id(data: bytes) -> BlobId:
     """Return git's id of the bytes as a blob."""
-    return BlobId(hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest())
+    digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return BlobId(digest.hexdigest())
 
 
 def split_lines(data: bytes) -> list[bytes]:
@@ -55,7 +57,7 @@ def read_patch(raw: bytes, *, name: str = "") -> Patch:
     files = []
     while cursor.at < len(cursor.lines):
         section = _read_section(cursor)
-        files.append(replace(section, trailer=_read_trailer(cursor)))
+        files.append(section._replace(trailer=_read_trailer(cursor)))
     if not files:
         raise _no_diff(cursor, raw)
     return Patch(tuple(files), preamble, raw)
@@ -105,8 +107,7 @@ def reverse_section(section: FilePatch) -> FilePatch:
     if kind is ChangeKind.COPY:
         kind = ChangeKind.DELETE
     changes_mode = bool(section.new_mode)
-    return replace(
-        section,
+    return section._replace(
         old_path=section.new_path,
         new_path=section.new_path if kind is ChangeKind.DELETE else section.old_path,
         kind=kind,
@@ -207,12 +208,12 @@ def _read_section(cursor: Cursor) -> FilePatch:
     section = read_git_head(cursor) if is_git else read_plain_head(cursor)
     if cursor.peek().startswith(b"@@ -"):
         hunks = tuple(_read_hunks(cursor, section.path))
-        section = replace(section, hunks=hunks)
+        section = section._replace(hunks=hunks)
         _refuse_contents(cursor, section)
         return section
     if cursor.peek() == b"GIT binary patch\n":
         cursor.at += 1
-        return replace(section, binary=True, binary_blocks=read_binary_blocks(cursor))
+        return section._replace(binary=True, binary_blocks=read_binary_blocks(cursor))
     if re.match(rb"(Binary f|F)iles .* differ\r?$", cursor.peek()):
         raise cursor.fault(
             "PK117", f"{section.path}: binary data is missing", hint="make the patch with `--binary --full-index`"
@@ -222,20 +223,20 @@ def _read_section(cursor: Cursor) -> FilePatch:
     if section.kind is ChangeKind.MODIFY:
         if section.new_mode in ("", section.old_mode):
             raise cursor.fault("PK109", f"{section.path}: the section changes nothing", at=section.patch_line - 1)
-        section = replace(section, kind=ChangeKind.MODE)
+        section = section._replace(kind=ChangeKind.MODE)
     return section
 
 
 def _refuse_contents(cursor: Cursor, section: FilePatch) -> None:
     """A created file has no old lines, a deleted one no new lines, and each is one hunk."""
-    first = section.hunks[0]
-    stray = {ChangeKind.CREATE: first.preimage, ChangeKind.DELETE: first.postimage}.get(section.kind)
-    if stray is None:
+    if section.kind not in (ChangeKind.CREATE, ChangeKind.DELETE):
         return
+    first = section.hunks[0]
     at = first.patch_line - 1
-    if stray:
-        side = "new file has old lines" if section.kind is ChangeKind.CREATE else "deleted file has lines left"
-        raise cursor.fault("PK110", f"{section.path}: {side}", at=at)
+    if section.kind is ChangeKind.CREATE and first.preimage:
+        raise cursor.fault("PK110", f"{section.path}: new file has old lines", at=at)
+    if section.kind is ChangeKind.DELETE and first.postimage:
+        raise cursor.fault("PK110", f"{section.path}: deleted file has lines left", at=at)
     if len(section.hunks) > 1:
         raise cursor.fault("PK110", f"{section.path}: more than one hunk for a whole file", at=at)
 
@@ -252,13 +253,13 @@ def _read_hunk(cursor: Cursor, path: str, number: int) -> Hunk:
     start = cursor.at
     header = cursor.peek()
     match = _HUNK.match(header)
-    if not match or any(len(group or b"") > _MAX_DIGITS for group in match.groups()[:4]):
+    if not match:
         raise cursor.fault(
             "PK103", "the hunk header is damaged", found=_shown(header), hint="@@ -START,COUNT +START,COUNT @@"
         )
-    lines = _read_body(cursor, int(match[2] or 1), int(match[4] or 1))
-    context = LineKind.CONTEXT
-    if all(line[0] is context for line in lines):
+    old_count, new_count = int(match[2] or 1), int(match[4] or 1)
+    lines = _read_body(cursor, old_count, new_count)
+    if len(lines) == old_count == new_count:
         raise cursor.fault("PK106", "the hunk changes nothing", at=start, hint="delete it")
     old_start, new_start = int(match[1]), int(match[3])
     section = match[5].removesuffix(b"\n")
@@ -282,7 +283,7 @@ def _read_body(cursor: Cursor, old_left: int, new_left: int) -> list[HunkLine]:
             raise _cut_off(cursor, start)
         at += 1
         lines.append(HunkLine(kind, line[1:]) if line != b"\n" else HunkLine(kind, line, line))
-        if at < total and source[at].startswith(b"\\ "):
+        if at < total and source[at][:2] == b"\\ ":
             cursor.at = at
             lines[-1] = _without_newline(cursor, lines[-1], old_left, new_left)
             at += 1
@@ -368,4 +369,4 @@ def _range(start: int, count: int) -> bytes:
 def _reverse_hunk(hunk: Hunk, path: str) -> Hunk:
     swapped = {LineKind.ADDED: LineKind.REMOVED, LineKind.REMOVED: LineKind.ADDED}
     lines = tuple(line._replace(kind=swapped.get(line.kind, line.kind)) for line in hunk.lines)
-    return replace(hunk, path=path, old_start=hunk.new_start, new_start=hunk.old_start, lines=lines, header=b"")
+    return hunk._replace(path=path, old_start=hunk.new_start, new_start=hunk.old_start, lines=lines, header=b"")

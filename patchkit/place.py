@@ -95,7 +95,8 @@ def land(hunk: Hunk, placement: Placement, landing: Landing) -> Landing:
     """Return the landing for the next hunk, after this one was placed (or has no place)."""
     if placement.at is None or placement.offset is None:
         return landing
-    return Landing(placement.at + hunk.old_count, landing.growth + hunk.new_count - hunk.old_count, placement.offset)
+    growth = landing.growth + hunk.new_count - hunk.old_count
+    return Landing(placement.at + hunk.old_count, growth, placement.offset)
 
 
 def place_hunks(hunks: Sequence[Hunk], lines: Sequence[bytes], *, twins: bool = True) -> tuple[Placement, ...]:

@@ -202,7 +202,7 @@ def _not_at_pin(
     if all(file.present == ABSENT for file in standing.files):
         return ConfigError(
             f"none of the {len(standing.files)} files that {work.label} changes is here",
-            where=str(checkout.given),
+            where=checkout.given,
             kept=UNCHANGED,
             hint="name a checkout of sglang, a site-packages folder or the sglang package itself",
         )
@@ -224,17 +224,13 @@ def _not_at_pin(
     known += f", at commit {commit}" if commit else ""
     found = f"the checkout is {known}; {len(foreign)} of {len(standing.files)} files differ"
     version = release.split(" ")[0]
-    hint = (
-        f"patchkit rebase --from {work.label} --onto {version}"
-        if version
-        else "patchkit identify " + str(checkout.given)
-    )
+    hint = f"patchkit rebase --from {work.label} --onto {version}" if version else "patchkit identify " + checkout.given
     if not composition.ok:
         what = f"series {work.label} does not apply to {version or 'this checkout'}"
         return conflict(work, composition, what, found=found, hint=hint)
     return ConfigError(
         "the checkout is not at its pin",
-        where=str(checkout.given),
+        where=checkout.given,
         found=f"{found}; that every hunk finds a place proves nothing",
         kept=UNCHANGED,
         hint=hint,

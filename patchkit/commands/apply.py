@@ -1,21 +1,19 @@
 """The command `apply`."""
 
-from pathlib import Path
-
 import click
 
 from patchkit.invocation import Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.argument("checkout", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("checkout", type=click.Path(exists=True, file_okay=False))
 @click.option("--pin", metavar="P", help="The pin whose series is applied (default: the latest).")
 @click.option("--topic", "topics", multiple=True, metavar="T", help="Only this topic; may be given again.")
-@click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="This file, not a series.")
+@click.option("--patch", type=click.Path(exists=True, dir_okay=False), help="This file, not a series.")
 @click.option("--reverse", is_flag=True, help="Take it out again: every byte and mode as before.")
 @click.option("--dry-run", is_flag=True, help="Tell what would change and write nothing.")
 def apply(
-    checkout: Path, *, pin: str | None, topics: tuple[str, ...], patch: Path | None, reverse: bool, dry_run: bool
+    checkout: str, *, pin: str | None, topics: tuple[str, ...], patch: str | None, reverse: bool, dry_run: bool
 ) -> None:
     """Write a series, or one patch file, into CHECKOUT.
 

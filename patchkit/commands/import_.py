@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from patchkit.errors import PatchkitError
-from patchkit.invocation import Command, access, settings, show
+from patchkit.invocation import Command, access, root, show
 
 
 @click.command("import", cls=Command)
@@ -42,16 +42,13 @@ def import_(
     patchkit import --from-git v0.5.16..mine ../sglang
     patchkit import --upstream ../sglang docker/patch    written between releases
     """
-    from patchkit.store import find_root
     from patchkit.verbs.adopt import adopt_branch, adopt_folder
     from patchkit.versions import bare
 
-    here = settings().root
-    if here is None:
-        try:
-            here = find_root(Path.cwd())
-        except PatchkitError:
-            here = Path.cwd()
+    try:
+        here = root()
+    except PatchkitError:
+        here = Path.cwd()
     is_commit = base is not None and version is not None and re.fullmatch(r"[0-9a-f]{7,40}", version) is not None
     bare_version = version if is_commit or version is None else bare(version)
     if from_git is not None:

@@ -8,7 +8,7 @@ from patchkit.errors import CommandError, ConflictError, VerifyError
 from patchkit.nightly.machine import REPORT
 from patchkit.nightly.state import Failure, Night, StepName
 from patchkit.process import run
-from patchkit.render import render_json
+from patchkit.render.json import text as render_json
 from patchkit.render.nightly import headline, markdown, title
 from patchkit.results.nightly import Nightly
 from patchkit.results.run import Step

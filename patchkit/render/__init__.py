@@ -1,13 +1,9 @@
-"""Results -> text, JSON. One module a verb, named as the verb, with one function `text`."""
+"""Results -> text. One module a verb or format, named as it, with one function `text`."""
 
-import dataclasses
-import json
 import os
-from collections.abc import Mapping, Sequence
-from enum import Enum
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from patchkit.errors import PatchkitError
 
@@ -24,23 +20,9 @@ def render_text(result: "Result") -> str:
 
 def render_as(result: "Result", form: str) -> str:
     """Return the result in a format of `patchkit verify --format`."""
-    if form in ("text", "json"):
-        return render_text(result) if form == "text" else render_json(result)
+    if form == "text":
+        return render_text(result)
     return printable(import_module(f"patchkit.render.{form}").text(result))
-
-
-def render_json(result: "Result") -> str:
-    """Return the result as one JSON document, with its schema name first."""
-    assert dataclasses.is_dataclass(result)
-    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    document = {"schema": f"patchkit/{result.verb}/{result.schema}", "exit_code": result.exit_code, **fields}
-    return json.dumps(plain(document), indent=2)
-
-
-def render_error_json(error: PatchkitError) -> str:
-    """Return a failure as one JSON document."""
-    fields = {name: getattr(error, name) for name in ("what", "where", "found", "kept", "hint")}
-    return json.dumps({"schema": "patchkit/error/1", "exit_code": error.exit_code, **plain(fields)}, indent=2)
 
 
 def render_error(error: PatchkitError) -> str:
@@ -52,25 +34,6 @@ def render_error(error: PatchkitError) -> str:
         if value:
             lines += [f"  {name + ':':<6} {first}", *(f"         {line}" for line in rest)]
     return printable("\n".join(lines))
-
-
-def plain(value: Any) -> Any:
-    """Return the value in JSON's own types; bytes and odd file names become readable text."""
-    if isinstance(value, Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {printable(str(key)): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, PurePath):
-        return printable(str(value))
-    return value
 
 
 def printable(text: str) -> str:

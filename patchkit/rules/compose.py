@@ -45,7 +45,7 @@ class _Mark:
 def inside(named: NamedPatch) -> NamedPatch:
     """Return the patch without what it does outside of python/sglang/, which no wheel holds."""
     files = tuple(section for section in named.patch.files if section.path.startswith(SOURCE_PREFIX))
-    return replace(named, patch=replace(named.patch, files=files))
+    return replace(named, patch=named.patch._replace(files=files))
 
 
 def outside_paths(named: NamedPatch) -> list[str]:

@@ -1,13 +1,13 @@
 """apply: write a series, or one patch file, into a checkout, or take it out again; all of it or nothing."""
 
+import os
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.checkout import Checkout, OnDisk, find_checkout, read_on_disk, stated_version
+from patchkit.checkout import Checkout, OnDisk, find_checkout, read_files, stated_version
 from patchkit.composing import Composition, Work, compose
 from patchkit.errors import CommandError, ConfigError, VerifyError
 from patchkit.hunks import SOURCE_PREFIX, TopicPatch, Verdict
@@ -30,6 +30,8 @@ from patchkit.situation import (
 from patchkit.standing import ABSENT, id_of, series_paths
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from patchkit.upstream import Access
 
 
@@ -52,7 +54,7 @@ class Plan(NamedTuple):
 
 
 def apply_series(
-    checkout: Path, root: Path, pin: str | None, wish: Wish, access: "Callable[[], Access] | None" = None
+    checkout: "Path | str", root: "Path", pin: str | None, wish: Wish, access: "Callable[[], Access] | None" = None
 ) -> Applied:
     """Write a pin's series into a checkout, or take it out again.
 
@@ -62,12 +64,12 @@ def apply_series(
     return apply_work(checkout, series_work(root, pin), wish, identify=identify)
 
 
-def apply_patch(checkout: Path, patch_file: Path, wish: Wish) -> Applied:
+def apply_patch(checkout: "Path | str", patch_file: "Path | str", wish: Wish) -> Applied:
     """Write one patch file into a checkout, or take it out again."""
     return apply_work(checkout, patch_work(patch_file), wish, identify=stated_release)
 
 
-def series_work(root: Path, pin: str | None) -> Work:
+def series_work(root: "Path", pin: str | None) -> Work:
     """Return a pin's series as work to be applied."""
     from patchkit.store import PATCHES, chosen_pin, read_series
 
@@ -77,18 +79,20 @@ def series_work(root: Path, pin: str | None) -> Work:
     return Work(name, series.topics, sources, exact=True)
 
 
-def patch_work(patch_file: Path) -> Work:
+def patch_work(patch_file: "Path | str") -> Work:
     """Return one patch file as work to be applied."""
+    given = os.fspath(patch_file)
     try:
-        raw = patch_file.read_bytes()
+        with open(given, "rb") as stream:
+            raw = stream.read()
     except OSError as exc:
-        raise ConfigError("the patch file cannot be read", where=str(patch_file), found=exc.strerror or "") from exc
-    patch = read_patch(raw, name=str(patch_file))
-    topic = TopicPatch(patch_file.stem, patch)
-    return Work(patch_file.name, (topic,), (str(patch_file),), key=str(patch_file.resolve()))
+        raise ConfigError("the patch file cannot be read", where=given, found=exc.strerror or "") from exc
+    name = os.path.basename(given)
+    topic = TopicPatch(os.path.splitext(name)[0], read_patch(raw, name=given))
+    return Work(name, (topic,), (given,), key=os.path.realpath(given))
 
 
-def apply_work(directory: Path, work: Work, wish: Wish, *, identify: Identify) -> Applied:
+def apply_work(directory: "Path | str", work: Work, wish: Wish, *, identify: Identify) -> Applied:
     """Bring the checkout into the state that is asked for, in one step, and prove it by reading it back."""
     for topic, source in zip(work.topics, work.sources, strict=True):
         refuse_faults(topic.patch, name=source)
@@ -111,7 +115,7 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
     layer = record.of(work.record_key, revision)
     key = layer.label if layer else work.record_key
     paths = dict.fromkeys([*series_paths(work.topics), *(layer.files if layer else ())])
-    disk = {path: read_on_disk(checkout, path) for path in paths}
+    disk = read_files(checkout, paths)
     situation = find_situation(checkout, work, record, disk, identify=identify)
     topics = _wished_topics(work, wish, situation)
     if _holds(work, wish, situation, topics):
@@ -119,7 +123,7 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
     if situation.base is None:
         raise ConfigError(
             f"nothing proves that {work.label} was applied here, so it is not taken out",
-            where=str(checkout.given),
+            where=checkout.given,
             found="its hunks are there, but the files are not those that its index lines name",
             kept=UNCHANGED,
         )
@@ -214,16 +218,16 @@ def _after(path: str, base: Mapping[str, OnDisk], composition: Composition, chec
     source = base[composition.sources.get(path, path)]
     mode = source.mode
     if source.content is None and content is not None:
-        mode = _mode_of_new_file(checkout.locate(path) or "")
+        mode = _mode_of_new_file(checkout.locate(path) or checkout.state)
     return OnDisk(content, with_executable_bit(mode, executable))
 
 
 def _mode_of_new_file(place: str) -> int:
     """Return what the folder's own mode lets read and write: the umask of an image build is no guide."""
-    for folder in Path(place).parents:
-        if folder.is_dir():
-            return stat.S_IMODE(folder.stat().st_mode) & 0o666
-    return 0o644
+    folder = os.path.dirname(place)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return stat.S_IMODE(os.stat(folder).st_mode) & 0o666
 
 
 def _changes(base: Mapping[str, OnDisk], after: Mapping[str, OnDisk]) -> dict[str, tuple[Side, Side]]:
@@ -237,19 +241,20 @@ def _only_plan(checkout: Checkout, work: Work, wish: Wish, identify: Identify) -
     if is_interrupted(checkout.state):
         raise ConfigError(
             "a command was interrupted here",
-            where=str(checkout.given),
+            where=checkout.given,
             hint="run it again: it is finished or undone first",
         )
     plan = make_plan(checkout, work, wish, identify=identify)
     if plan.replacements and not wish.dry_run:
-        raise CommandError("the checkout cannot be written", where=str(checkout.given), kept=UNCHANGED)
+        raise CommandError("the checkout cannot be written", where=checkout.given, kept=UNCHANGED)
     return _result(checkout, work, wish, plan, "")
 
 
 def _prove(checkout: Checkout, plan: Plan) -> None:
     """Read back what was written."""
-    for path, item in plan.replacements.items():
-        if read_on_disk(checkout, path).content != item.after:
+    for path, found in read_files(checkout, plan.replacements).items():
+        item = plan.replacements[path]
+        if found.content != item.after:
             raise VerifyError(
                 f"{path} is not what was written", where=item.place, hint="is another program writing here?"
             )
@@ -257,7 +262,7 @@ def _prove(checkout: Checkout, plan: Plan) -> None:
 
 def _result(checkout: Checkout, work: Work, wish: Wish, plan: Plan, recovered: str) -> Applied:
     return Applied(
-        checkout=str(checkout.given),
+        checkout=checkout.given,
         label=work.label,
         verdict=plan.situation.verdict,
         topics_before=plan.situation.topics,

@@ -15,7 +15,8 @@ from patchkit.nightly.machine import REPORT, Machine, Resolved, Steps, Told, beg
 from patchkit.nightly.plan import NEWEST, Nothing, choose_target, plan_work
 from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, write_report
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
-from patchkit.render import render_json, render_text
+from patchkit.render import render_text
+from patchkit.render.json import text as render_json
 from patchkit.repository import PublishedElsewhere, Repository, find_repository, hold_lock, published_tags
 from patchkit.results.nightly import Nightly
 from patchkit.store import PATCHES, pin_names, read_pin, read_series_names, read_topics, replace_file

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from patchkit.errors import PatchkitError
-from patchkit.render import render_json
+from patchkit.render.json import text as render_json
 from patchkit.results.build import Build
 from patchkit.results.run import Failure, Job, Run, Step
 from patchkit.results.smoke import Smoke

@@ -11,7 +11,8 @@ from fluidattacks_core import sarif as sarif_model
 
 from patchkit.cli import main
 from patchkit.model import Finding, Severity
-from patchkit.render import render_as, render_json
+from patchkit.render import render_as
+from patchkit.render.json import text as render_json
 from patchkit.render.sarif import fingerprint
 from patchkit.results.verify import Accepted, Verified, Verify
 

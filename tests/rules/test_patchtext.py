@@ -2,7 +2,6 @@
 
 import hashlib
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -137,11 +136,11 @@ def test_wrong_counts_are_told_with_the_right_header() -> None:
 
 def test_changed_fields_are_written_not_the_lines_as_read() -> None:
     (section,) = read_patch(GOOD).files
-    changed = replace(section, postimage_id="3" * 40, preimage_id="1" * 40)
-    raw = write_patch(replace(read_patch(GOOD), files=(changed,)))
+    changed = section._replace(postimage_id="3" * 40, preimage_id="1" * 40)
+    raw = write_patch(read_patch(GOOD)._replace(files=(changed,)))
     assert raw == GOOD.replace(b"1111111..2222222", b"1" * 40 + b".." + b"3" * 40)
-    moved = replace(section, hunks=(replace(section.hunks[0], old_start=5, new_start=6),))
-    assert b"@@ -5,3 +6,3 @@ def f():\n" in write_patch(replace(read_patch(GOOD), files=(moved,)))
+    moved = section._replace(hunks=(section.hunks[0]._replace(old_start=5, new_start=6),))
+    assert b"@@ -5,3 +6,3 @@ def f():\n" in write_patch(read_patch(GOOD)._replace(files=(moved,)))
 
 
 def test_reverse_twice_is_the_same_section() -> None:

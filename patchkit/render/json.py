@@ -1,0 +1,47 @@
+"""Results, and failures, -> one JSON document each."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from patchkit.errors import PatchkitError
+from patchkit.render import printable
+
+if TYPE_CHECKING:
+    from patchkit.results import Result
+
+
+def text(result: "Result") -> str:
+    """Return the result as one JSON document, with its schema name first."""
+    assert dataclasses.is_dataclass(result)
+    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    document = {"schema": f"patchkit/{result.verb}/{result.schema}", "exit_code": result.exit_code, **fields}
+    return json.dumps(plain(document), indent=2)
+
+
+def error_text(error: PatchkitError) -> str:
+    """Return a failure as one JSON document."""
+    fields = {name: getattr(error, name) for name in ("what", "where", "found", "kept", "hint")}
+    return json.dumps({"schema": "patchkit/error/1", "exit_code": error.exit_code, **plain(fields)}, indent=2)
+
+
+def plain(value: Any) -> Any:
+    """Return the value in JSON's own types; bytes and odd file names become readable text."""
+    if isinstance(value, Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {printable(str(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, PurePath):
+        return printable(str(value))
+    return value
