@@ -48,7 +48,7 @@ def _title(result: Weather) -> str:
     pins = ", ".join(dict.fromkeys(topic.pin for topic in result.topics))
     said = f"weather for the topics of {pins}, {first} to {last}"
     if result.columns[0].kind == "commit":
-        said += f": {result.commits} commits, {result.touching} of them change a file of the series"
+        said += f": {result.commits} commits change python/sglang, {result.touching} of them a file of the series"
     return said
 
 

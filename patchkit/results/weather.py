@@ -59,7 +59,7 @@ class WeatherTopic:
 class Weather:
     """`weather`: what would become of each topic along upstream's releases or commits.
 
-    commits, touching: how many commits the range has, and how many of them change a file of the series.
+    commits, touching: how many commits of the range change python/sglang, and how many of them a file of the series.
     asked: how often the rebase engine was asked; the rest was remembered.
     missing: releases that could not be looked at. listed: when the index told its releases; empty: it never did.
     notes: what a reader must know about how far this can be trusted.

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from patchkit.weather.nouns import Outlook, Row, Sight, State
 
 _DECIDING = ("carry", "weather", "scopes.py", "place.py", "patchtext.py", "hunks.py")
 Blob = Callable[[str], str]
+Outlooks = dict[str, list[dict[str, Any]]]
 
 
 class Memory:
@@ -24,7 +25,7 @@ class Memory:
     def __init__(self, folder: Path, row: Row) -> None:
         self._path = folder / _engine() / f"{row.key}.json"
         self._paths = row.paths
-        self._known: dict[str, list[dict[str, Any]]] = _read(self._path)
+        self._known, self._signs = _read(self._path)
         self._is_changed = False
 
     def find(self, blob: Blob) -> Outlook | None:
@@ -43,25 +44,34 @@ class Memory:
         self._known.setdefault(self._name(blob), []).append(kept)
         self._is_changed = True
 
+    def sign(self, path: str, blob: str) -> str:
+        """Return what the topic's lines can see of a file's content; empty where that is not known."""
+        return self._signs.get(f"{path} {blob}", "")
+
+    def add_sign(self, path: str, blob: str, sign: str) -> None:
+        """Remember what the topic's lines can see of a file's content."""
+        self._signs[f"{path} {blob}"] = sign
+        self._is_changed = True
+
     def save(self) -> None:
         """Write what is new. Of two that write at once the later wins, and the other's work is done again."""
         if self._is_changed:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(
-                self._path, json.dumps({**_read(self._path), **self._known}).encode("utf-8", "surrogateescape")
-            )
+            outlooks, signs = _read(self._path)
+            kept = {"outlooks": {**outlooks, **self._known}, "signs": {**signs, **self._signs}}
+            replace_file(self._path, json.dumps(kept).encode())
             self._is_changed = False
 
     def _name(self, blob: Blob) -> str:
         return _digest([blob(path) for path in self._paths])
 
 
-def _read(path: Path) -> dict[str, list[dict[str, Any]]]:
+def _read(path: Path) -> tuple[Outlooks, dict[str, str]]:
     try:
-        kept: dict[str, list[dict[str, Any]]] = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}  # a damaged memory costs time, nothing else
-    return kept
+        kept = json.loads(path.read_bytes())
+        return kept["outlooks"], kept["signs"]
+    except (FileNotFoundError, ValueError, KeyError):
+        return {}, {}  # a damaged memory costs time, nothing else
 
 
 def _sight(kept: Sequence[Any]) -> Sight:
@@ -82,9 +92,3 @@ def _engine() -> str:
     for path in found:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def remembered(memories: Mapping[str, Memory]) -> None:
-    """Write all of them."""
-    for memory in memories.values():
-        memory.save()

@@ -29,7 +29,6 @@ class Watch:
         self._skies = skies
         self._memory = memory
         self._paths = row.paths
-        self._signs: dict[tuple[str, str], str] = {}
         self.asked = 0
 
     def everywhere(self) -> list[Change]:
@@ -107,12 +106,13 @@ class Watch:
         blob = self._line.blob(at, path)
         if not blob:
             return "-"
-        if (path, blob) not in self._signs:
+        if not self._memory.sign(path, blob):
             texts = self._line.texts(at, path)
             if blob not in texts:
                 raise CommandError(f"the content of {path} is not here", found=blob, hint="is the clone a partial one?")
-            self._signs.update({(path, found): self._read_sign(path, text) for found, text in texts.items()})
-        return self._signs[path, blob]
+            for found, text in texts.items():
+                self._memory.add_sign(path, found, self._read_sign(path, text))
+        return self._memory.sign(path, blob)
 
     def _read_sign(self, path: str, text: bytes) -> str:
         lines = split_lines(text)

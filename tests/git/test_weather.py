@@ -184,7 +184,7 @@ def test_culprit_is_found_where_the_topic_s_lines_do_not_show_it(
 ) -> None:
     """With no sign at all only the last commit is asked about; halving finds the one that changed the state."""
     root, access = store
-    monkeypatch.setattr(spread.Watch, "_read_sign", lambda *_: "")
+    monkeypatch.setattr(spread.Watch, "_read_sign", lambda *_: "the same")
     for number in range(20):
         commit(clone, f"comment {number}", {ABORT: REWRITTEN[ABORT] + f"# {number}\n"})
     result = map_weather(root, access, WeatherWish(clone=clone, span="v0.5.12.post1..main"), NOW)
