@@ -12,6 +12,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addoption(f"--{name}", action="store_true", help=f"run the tests marked {name}")
     parser.addoption("--fuzz-cases", type=int, default=2000, help="how many cases the apply fuzzer makes (2000)")
     parser.addoption("--fuzz-seed", type=int, default=0, help="the seed of its first case (0)")
+    parser.addoption("--night-kills", type=int, default=3, help="at how many points a real night is killed (3)")
+    parser.addoption("--night-seed", type=int, default=0, help="the seed of these points (0)")
     parser.addoption(
         "--everything", action="store_true", help="run every test: network, container, browser and slow ones too"
     )
