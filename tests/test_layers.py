@@ -64,6 +64,7 @@ LAYERS = [
     "generated",
     "drafts",
     "parted",
+    "partial",
     "seriesfiles",
     "storefacts",
     "worktree",

@@ -22,6 +22,7 @@ from patchkit.invocation import Command, access, root, show
 )
 @click.option("--in-place", is_flag=True, help="Leave every patch where it is; the pins' folders lead there.")
 @click.option("--split", "split_by", metavar="file|PLAN", default="", help="Take a single big patch apart.")
+@click.option("--partial", is_flag=True, help="Leave out hunks that have no place; they are kept as TOPIC.rej.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 def import_(
     paths: tuple[Path, ...],
@@ -31,6 +32,7 @@ def import_(
     base: Path | None,
     in_place: bool,
     split_by: str,
+    partial: bool,
     dry_run: bool,
 ) -> None:
     """Adopt an existing patch folder, and tell what is wrong with it.
@@ -52,9 +54,11 @@ def import_(
     is_commit = base is not None and version is not None and re.fullmatch(r"[0-9a-f]{7,40}", version) is not None
     bare_version = version if is_commit or version is None else bare(version)
     if from_git is not None:
-        if len(paths) > 1 or in_place or base is not None:
-            raise click.UsageError("--from-git takes one repository, no --in-place and no --upstream")
+        if len(paths) > 1 or in_place or partial or base is not None:
+            raise click.UsageError("--from-git takes one repository, and no --in-place, --upstream or --partial")
         show(adopt_branch(paths[0], from_git, here, access(), version=bare_version, dry_run=dry_run))
+    if partial and in_place:
+        raise click.UsageError("--partial writes other patches than the project has, so it cannot go with --in-place")
     if split_by not in ("", "file") and not Path(split_by).is_file():
         raise click.UsageError(f"--split is `file` or the path of a plan: {split_by}")
     show(
@@ -67,5 +71,6 @@ def import_(
             dry_run=dry_run,
             in_place=in_place,
             split_by=split_by,
+            partial=partial,
         )
     )

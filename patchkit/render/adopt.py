@@ -31,6 +31,8 @@ def _set_block(each: AdoptedPin) -> str:
         lines.append(f"  the ids fit as well: {', '.join(f'v{version}' for version in each.ties)}")
     if each.reason:
         lines.append(f"  not taken: {each.reason}")
+    elif each.left_out:
+        lines.append(f"  taken without the hunks that have no place; they are kept in {', '.join(each.left_out)}")
     elif not each.composes:
         lines.append("  taken as it is, but it does not apply to its pin: sglang.patch cannot be generated yet")
     rows = [

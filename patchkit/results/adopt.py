@@ -68,6 +68,7 @@ class AdoptedPin:
     composes: bool
     written: bool
     reason: str = ""
+    left_out: tuple[str, ...] = ()  # files in the pin's folder with the hunks that have no place
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from patchkit.generated import generate
 from patchkit.headers import Head
 from patchkit.inplace import LAYOUT, layout_text
 from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
+from patchkit.partial import take_placed
 from patchkit.patchfolder import Project, read_git_range, read_project
 from patchkit.results.adopt import ADOPTED, Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
 from patchkit.seriesfiles import open_series, split_series
@@ -41,12 +42,16 @@ _TOPICS_HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One set that becomes, or does not become, a pin. files: of the pin's folder, by name."""
+    """One set that becomes, or does not become, a pin. files: of the pin's folder, by name.
+
+    left_out: the names of those that hold what has no place.
+    """
 
     judged: Judged
     pin: Pin | None
     files: Mapping[str, bytes]
     reason: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def adopt_folder(
@@ -59,11 +64,12 @@ def adopt_folder(
     dry_run: bool = False,
     in_place: bool = False,
     split_by: str = "",
+    partial: bool = False,
 ) -> Adopt:
     """Adopt every set of patches below the paths, each as the series of its own pin.
 
     in_place: leave every patch where it is, and let the pins' folders lead there. split_by: "file", or the path of a
-    plan: what a set with a single patch is taken apart by.
+    plan: what a set with a single patch is taken apart by. partial: leave the hunks out that have no place.
 
     version: the pin, where blob ids cannot tell; only for a single set. base: a clone or a directory with the upstream
     that the patches are written for; with a clone, version may be a commit. dry_run: report, write nothing.
@@ -77,6 +83,7 @@ def adopt_folder(
     return _adopt(
         project, root, access, version=version, base=base, dry_run=dry_run, command=command,
         in_place=paths[0].resolve().relative_to(root.resolve()).as_posix() if in_place else "", split_by=split_by,
+        partial=partial,
     )  # fmt: skip
 
 
@@ -105,6 +112,7 @@ def _adopt(
     commit: str = "",
     in_place: str = "",
     split_by: str = "",
+    partial: bool = False,
 ) -> Adopt:
     """Judge each set of the project, and write what can be a pin. commit: the base's, where git has said it."""
     dockerfiles = [read_dockerfile(text, shown=path) for path, text in sorted(project.dockerfiles.items())]
@@ -129,7 +137,8 @@ def _adopt(
                 based_on=base,
             )
         )
-    plans = _plan(judged, root, dockerfiles, commit if labels else "")
+    taken = [take_placed(each) if partial else (each, {}) for each in judged]
+    plans = _plan(taken, root, dockerfiles, commit if labels else "")
     found = [*_project_troubles(project, dockerfiles, judged), *(t for each in judged for t in each.troubles)]
     written = [] if dry_run else _write(plans, root, project, in_place)
     if split_by and not dry_run:
@@ -171,12 +180,14 @@ def _refuse_in_place(project: Project, paths: Sequence[Path], root: Path) -> Non
                 )
 
 
-def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile], commit: str) -> list[_Plan]:
+def _plan(
+    judged: Sequence[tuple[Judged, Mapping[str, bytes]]], root: Path, dockerfiles: Sequence[Dockerfile], commit: str
+) -> list[_Plan]:
     """Decide what is written for each set. The first set of a pin is taken; `latest` comes last, so a name wins."""
     there = set(pin_names(root)) if (root / PATCHES).is_dir() else set()
     plans: list[_Plan] = []
     taken: dict[str, Judged] = {}
-    for each in judged:
+    for each, left_out in judged:
         if not each.parsed:
             plans.append(_Plan(each, None, {}, "no patch for sglang in it that can be read"))
         elif each.upstream is None:
@@ -191,7 +202,7 @@ def _plan(judged: Sequence[Judged], root: Path, dockerfiles: Sequence[Dockerfile
                 is_same = _is_adopted(root, pin.name, files)
                 reason = ADOPTED if is_same else f"patches/{pin.name} exists already, and has other patches"
             taken.setdefault(pin.name, each)
-            plans.append(_Plan(each, pin, files, reason))
+            plans.append(_Plan(each, pin, {**files, **left_out}, reason, tuple(left_out)))
     return plans
 
 
@@ -290,6 +301,7 @@ def _told(plan: _Plan, *, written: bool) -> AdoptedPin:
         composes=judged.composes,
         written=written and plan.pin is not None and not plan.reason,
         reason=plan.reason,
+        left_out=plan.left_out,
     )
 
 

@@ -82,6 +82,44 @@ def test_series_that_does_not_apply_to_the_nearest_release_says_how_to_begin_aga
     assert (made.base / "patches" / LATEST).read_text().strip() == again.sets[0].pin
 
 
+def test_partial_takes_what_has_a_place_and_keeps_the_rest(made: Field) -> None:
+    after = {
+        **LATER,
+        "srt/queue.py": LATER["srt/queue.py"]
+        .replace("as clock", "as watch")
+        .replace("queue.pop()", "queue.pop().close()"),
+        "version.py": "two\n# mine\n",
+    }
+    made.write("docker/patch/latest/sglang.patch", b"Description: mine\n\n" + made.diff(LATER, after))
+    result = adopt_folder([made.base / "docker/patch"], made.base, made.access, partial=True)
+    (each,) = result.sets
+    folder = made.base / "patches" / each.pin
+    assert (each.composes, each.left_out, result.next_step) == (True, ("downstream.rej",), "patchkit verify --all")
+    assert "NO_PLACE" in {trouble.kind.name for trouble in result.troubles}, "what is left out is still told"
+    text = (folder / "downstream.patch").read_text()
+    assert text.startswith("Description: mine\n\n")
+    assert "queue.pop().close()" in text
+    left = (folder / "downstream.rej").read_text()
+    assert "+import time as watch" in left
+    assert "close()" not in left
+    verified = verify_pins(made.base, [each.pin], made.access)
+    assert [
+        finding.rule for subject in verified.subjects for finding in subject.findings if finding.severity == "error"
+    ] == []
+    assert (
+        adopt_folder([made.base / "docker/patch"], made.base, made.access, partial=True)
+        .sets[0]
+        .reason.startswith("already")
+    )
+
+
+def test_partial_leaves_a_set_that_applies_as_it_is(made: Field, tmp_path: Path) -> None:
+    source = made.base / "docker/patch/latest/sglang.patch"
+    result = adopt_folder([source.parent], made.base, made.access, base=tmp_path / "clone", partial=True)
+    assert result.sets[0].left_out == ()
+    assert (made.base / "patches" / result.sets[0].pin / "downstream.patch").read_bytes() == source.read_bytes()
+
+
 def test_commit_of_a_clone_becomes_the_pin(made: Field, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     result = adopt(made, clone)
