@@ -129,7 +129,7 @@ def schema_of_result(record: Any) -> dict[str, Any]:
 
 def _schema_of_dataclass(record: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(record)
-    names = [field.name for field in dataclasses.fields(record)]
+    names = _field_names(record)
     return {
         "description": " ".join((record.__doc__ or "").split()),
         "type": "object",
@@ -137,6 +137,13 @@ def _schema_of_dataclass(record: Any, definitions: dict[str, Any]) -> dict[str, 
         "required": names,
         "additionalProperties": False,
     }
+
+
+def _field_names(record: Any) -> Sequence[str]:
+    """Return the fields of a dataclass or a named tuple; none for any other type."""
+    if dataclasses.is_dataclass(record):
+        return [field.name for field in dataclasses.fields(record)]
+    return getattr(record, "_fields", ())
 
 
 def _schema_of(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +166,7 @@ def _schema_of_class(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return {"type": simple[hint]}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [member.value for member in hint]}
-    if dataclasses.is_dataclass(hint):
+    if _field_names(hint):
         name = hint.__name__  # type: ignore[union-attr]
         if name not in definitions:
             definitions[name] = {}

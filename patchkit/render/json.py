@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 def text(result: "Result") -> str:
     """Return the result as one JSON document, with its schema name first."""
-    assert dataclasses.is_dataclass(result)
-    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    document = {"schema": f"patchkit/{result.verb}/{result.schema}", "exit_code": result.exit_code, **fields}
-    return json.dumps(plain(document), indent=2)
+    head = {"schema": f"patchkit/{result.verb}/{result.schema}", "exit_code": result.exit_code}
+    return json.dumps(head | plain(result), indent=2)
 
 
 def error_text(error: PatchkitError) -> str:
@@ -32,6 +30,8 @@ def plain(value: Any) -> Any:
     """Return the value in JSON's own types; bytes and odd file names become readable text."""
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: plain(getattr(value, name)) for name in value._fields}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -1,14 +1,12 @@
-"""The outcome of `apply`."""
+"""The outcome of `apply`; named tuples, for the reason that patchkit.hunks gives."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from patchkit.hunks import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedFile:
+class AppliedFile(NamedTuple):
     """One file that `apply` changed, with its blob ids; all zeros: no file on that side."""
 
     path: str
@@ -16,18 +14,7 @@ class AppliedFile:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """`apply`: what was in the checkout, and what was, or would be, changed.
-
-    verdict, topics_before: as it was found. topics: what is in at the end, out of `series`.
-    offsets: of the hunks that landed below or above their stated lines, by `path#number`.
-    recovered: what was done about a command that had been interrupted here.
-    """
-
-    verb: ClassVar[str] = "apply"
-    schema: ClassVar[int] = 1
-
+class _AppliedFields(NamedTuple):
     checkout: str
     label: str
     verdict: Verdict
@@ -40,6 +27,18 @@ class Applied:
     hunks: int
     offsets: Mapping[str, int]
     recovered: str
+
+
+class Applied(_AppliedFields):
+    """`apply`: what was in the checkout, and what was, or would be, changed.
+
+    verdict, topics_before: as it was found. topics: what is in at the end, out of `series`.
+    offsets: of the hunks that landed below or above their stated lines, by `path#number`.
+    recovered: what was done about a command that had been interrupted here.
+    """
+
+    verb: ClassVar[str] = "apply"
+    schema: ClassVar[int] = 1
 
     @property
     def exit_code(self) -> int:

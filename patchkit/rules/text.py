@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.errors import PatchError
-from patchkit.hunks import ChangeKind, FilePatch, Hunk, LineKind, Patch
+from patchkit.hunks import ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.patchtext import count_by_unidiff, read_patch, split_lines
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ def _counts(lines: tuple[int, int] | None) -> str:
 
 def _unreadable_sections(raw: bytes, name: str) -> "tuple[Finding, ...]":
     """Return the fault of each section that cannot be read by itself: the reader stops at the first."""
+    from dataclasses import replace
+
     lines = split_lines(raw)
     starts = [number for number, line in enumerate(lines) if line.startswith(b"diff --git ")]
     findings = []
@@ -201,18 +202,25 @@ def _order_faults(section: FilePatch) -> Iterator[Fault]:
 
 def _line_faults(hunk: Hunk) -> Iterator[Fault]:
     """Conflict markers and direction controls in what the hunk adds."""
-    number = hunk.patch_line
     for line in hunk.lines:
-        number += 1
-        if line.kind is LineKind.ADDED:
-            if _MARKER.match(line.text):
-                hint = "resolve the conflict and make the patch again"
-                yield Fault("PK115", f"{hunk.name} adds a conflict marker", hunk.path, number, hint)
-            if _DIRECTION.search(line.text):
-                yield Fault(
-                    "PK118", f"{hunk.name} adds a direction control", hunk.path, number, "write it as an escape"
-                )
-        number += line.spelling.startswith(b"\\ ")
+        if line.kind is not LineKind.ADDED:
+            continue
+        if _MARKER.match(line.text):
+            hint = "resolve the conflict and make the patch again"
+            yield Fault("PK115", f"{hunk.name} adds a conflict marker", hunk.path, _line_of(hunk, line), hint)
+        if _DIRECTION.search(line.text):
+            hint = "write it as an escape"
+            yield Fault("PK118", f"{hunk.name} adds a direction control", hunk.path, _line_of(hunk, line), hint)
+
+
+def _line_of(hunk: Hunk, line: HunkLine) -> int:
+    """Return the line of the patch file that this very line of the hunk is."""
+    number = hunk.patch_line + 1
+    for above in hunk.lines:
+        if above is line:
+            break
+        number += 2 if above.spelling.startswith(b"\\ ") else 1
+    return number
 
 
 def _id_faults(section: FilePatch) -> Iterator[Fault]:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -135,7 +134,7 @@ def test_dry_run_agrees_and_writes_nothing(upstream: Fixture) -> None:
     assert snapshot(upstream.repository) == before
     assert not (upstream.repository / ".git/patchkit").exists()
     done = put(upstream.repository, upstream.work())
-    assert replace(planned, dry_run=False) == done
+    assert planned._replace(dry_run=False) == done
 
 
 # -- one verdict for the whole series -----------------------------------------------------------------------
