@@ -9,7 +9,7 @@ from benchmarks.table import ROOT, Row, best_of, measure, patchkit, sealed
 
 ROUNDS = 10
 HELP_S = 0.15
-HEAVY = ("git", "unidiff", "rich", "jinja2", "yaml", "ast_grep_py", "pytest")
+HEAVY = ("git", "unidiff", "jinja2", "yaml", "ast_grep_py", "pytest")
 COMMANDS = {"--help": ("--help",), "bump": ("bump", "--dry-run"), "status": ("--offline", "status")}
 PROBE = """
 import sys

@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: docs/reference/*.md and docs/schemas/*.json.
+"""Write the reference pages from the code: docs/reference/*.md, docs/schemas/*.json and the manual page.
 
 python docs/generate.py            writes them
 python docs/generate.py --check    ends with 1 when one is not current
@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from manpage import man_page
 
-from patchkit import results
+from patchkit import __version__, results
 from patchkit.cli import main as command_line
 from patchkit.rules.explained import CATALOG
 from tests.test_layers import LAYERS, PACKAGE
@@ -46,6 +47,7 @@ def pages() -> dict[Path, str]:
         Path("reference/rules.md"): rules_page(),
         Path("reference/exit-codes.md"): exit_codes_page(),
         Path("reference/rooms.md"): rooms_page(),
+        Path("patchkit.1"): man_page(command_line, __version__, EXIT_CODES),
     }
     for record in result_classes():
         written[Path(f"schemas/{record.verb}.json")] = json.dumps(schema_of_result(record), indent=2) + "\n"

@@ -3,6 +3,7 @@
 Only this module, the commands and cli.py import click.
 """
 
+import os
 import signal
 import sys
 from functools import cache
@@ -10,16 +11,62 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
+from click.types import StringParamType
 
 from patchkit.errors import INTERRUPTED, PatchkitError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from patchkit.results import Result
     from patchkit.upstream import Access
 
 ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
+
+
+class Name(StringParamType):
+    """A word that a shell can complete out of those that the store, or patchkit, knows; any other is taken too."""
+
+    def __init__(self, name: str, known: "Callable[[Path], Iterable[str]]") -> None:
+        self.name = name
+        self.known = known
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[click.shell_completion.CompletionItem]":
+        """Return the known names that begin so; none where there is no store."""
+        from click.shell_completion import CompletionItem
+
+        with ctx.scope(cleanup=False):
+            try:
+                names = sorted(self.known(root()))
+            except PatchkitError:
+                return []
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _pins(root: "Path") -> "Iterable[str]":
+    from patchkit.store import pin_names
+
+    return pin_names(root)
+
+
+def _topics(root: "Path") -> "Iterable[str]":
+    from patchkit.store import read_topics
+
+    return read_topics(root)
+
+
+def _rules(_root: "Path") -> "Iterable[str]":
+    from patchkit.rules.explained import CATALOG
+
+    return CATALOG
+
+
+PIN = Name("pin", _pins)
+TOPIC = Name("topic", _topics)
+RULE = Name("rule", _rules)
 
 
 class Settings(NamedTuple):
@@ -144,7 +191,7 @@ def _fail(ctx: click.Context, error: PatchkitError) -> NoReturn:
         from patchkit.render.json import error_text
 
         click.echo(error_text(error))
-    click.echo(render_error(error), err=True)
+    say(render_error(error), err=True)
     ctx.exit(error.exit_code)
 
 
@@ -152,14 +199,38 @@ def show(result: "Result") -> None:
     """Print the result as text or JSON and end with its exit code."""
     from patchkit.render import render_as
 
-    click.echo(render_as(result, "json" if settings().json else "text"), color=_color())
+    if settings().json:
+        click.echo(render_as(result, "json"))
+    else:
+        say(render_as(result, "text"))
     click.get_current_context().exit(result.exit_code)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print text: on a terminal broken to its width and in colour, elsewhere as it is, so that grep finds its lines."""
+    stream = sys.stderr if err else sys.stdout
+    color = is_coloured(settings().color, os.environ, is_terminal=stream.isatty())
+    if color or stream.isatty():
+        import shutil  # 2 ms, for terminals alone
+
+        from patchkit.render.terminal import fit, paint
+
+        text = fit(text, shutil.get_terminal_size().columns) if stream.isatty() else text
+        text = paint(text) if color else text
+    click.echo(text, err=err, color=color)
+
+
+def is_coloured(said: str, environ: "Mapping[str, str]", *, is_terminal: bool) -> bool:
+    """Say whether to colour: as asked; else on a terminal, if neither NO_COLOR nor TERM says otherwise."""
+    if said != "auto":
+        return said == "always"
+    return is_terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def progress(text: str) -> None:
     """Tell on stderr what goes on; silent where nobody watches."""
     if settings().verbose or (sys.stderr.isatty() and not settings().quiet):
-        click.echo(f"patchkit: {text}", err=True)
+        say(f"patchkit: {text}", err=True)
 
 
 def root() -> "Path":
@@ -178,7 +249,3 @@ def access() -> "Access":
 
     said = settings()
     return Access(cache_folder(), offline=said.offline, deadline_s=said.deadline, progress=progress)
-
-
-def _color() -> bool | None:
-    return {"auto": None, "always": True, "never": False}[settings().color]

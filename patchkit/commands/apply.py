@@ -2,13 +2,13 @@
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
 
 @click.command(cls=Command)
 @click.argument("checkout", type=click.Path(exists=True, file_okay=False))
-@click.option("--pin", metavar="P", help="The pin whose series is applied (default: the latest).")
-@click.option("--topic", "topics", multiple=True, metavar="T", help="Only this topic; may be given again.")
+@click.option("--pin", metavar="P", type=PIN, help="The pin whose series is applied (default: the latest).")
+@click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="T", help="Only this topic; may be given again.")
 @click.option("--patch", type=click.Path(exists=True, dir_okay=False), help="This file, not a series.")
 @click.option("--reverse", is_flag=True, help="Take it out again: every byte and mode as before.")
 @click.option("--dry-run", is_flag=True, help="Tell what would change and write nothing.")
@@ -19,6 +19,11 @@ def apply(
 
     CHECKOUT is a git checkout, an unpacked wheel, a site-packages folder or the sglang package itself. All of it
     is written or nothing; what is there already is not written twice. Killed at any instant, the next call ends it.
+
+    \b
+    patchkit apply /src/sglang                   the newest series
+    patchkit apply /src/sglang --reverse         take it out again, every byte
+    patchkit apply . --patch x.patch --dry-run   what one patch file would do
     """
     from patchkit.verbs.apply import Wish, apply_patch, apply_series
 

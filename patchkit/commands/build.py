@@ -2,11 +2,11 @@
 
 import click
 
-from patchkit.invocation import ENGINES, Command, access, root, show
+from patchkit.invocation import ENGINES, PIN, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.argument("pins", metavar="[PIN ...]", nargs=-1)
+@click.argument("pins", type=PIN, metavar="[PIN ...]", nargs=-1)
 @click.option("--engine", type=ENGINES, default="auto", help="auto: $PATCHKIT_ENGINE, else podman, docker, venv.")
 @click.option("--base", default="", metavar="IMAGE|cpu", help="An image with the pin's sglang, or a CPU stand-in.")
 @click.option("--tag", default="", help="Name the image so.")

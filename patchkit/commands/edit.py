@@ -2,12 +2,12 @@
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.argument("pin", required=False)
-@click.argument("topic_name", required=False, metavar="[TOPIC]")
+@click.argument("pin", type=PIN, required=False)
+@click.argument("topic_name", type=TOPIC, required=False, metavar="[TOPIC]")
 @click.option("--fresh", is_flag=True, help="Put an edit that is open aside, and begin anew.")
 @click.option("--close", is_flag=True, help="Remove the worktree, if the series has all of it.")
 def edit(pin: str | None, topic_name: str | None, fresh: bool, close: bool) -> None:

@@ -13,6 +13,10 @@ def identify(path: Path) -> None:
     """Tell which upstream release a patch file, a checkout or an installed package belongs to.
 
     By blob ids, not by names: the index lines of a patch say what it was written for.
+
+    \b
+    patchkit identify docker/patch/sglang.patch
+    patchkit identify /usr/lib/python3/site-packages
     """
     from patchkit.verbs.identify import identify as identify_path
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import Command, root, show
+from patchkit.invocation import PIN, Command, root, show
 
 _PLATFORMS = ("linux/amd64", "linux/arm64")
 
 
 @click.command(cls=Command)
-@click.argument("pins", metavar="[PIN ...]", nargs=-1)
+@click.argument("pins", type=PIN, metavar="[PIN ...]", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Every pin of the store.")
 @click.option("--format", "kind", type=click.Choice(["github", "gitlab", "bake"]), required=True, help="For whom.")
 @click.option("--variant", "variants", multiple=True, metavar="V", help="default, cu129, ..., cpu (every base image).")

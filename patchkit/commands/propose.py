@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.argument("topic_name", metavar="TOPIC")
-@click.option("--pin", help="The pin that the branch is on (the newest that carries the topic).")
+@click.argument("topic_name", type=TOPIC, metavar="TOPIC")
+@click.option("--pin", type=PIN, help="The pin that the branch is on (the newest that carries the topic).")
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Where (.patchkit/propose/TOPIC).")
 @click.option(
     "--repository", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A clone of upstream."

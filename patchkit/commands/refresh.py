@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.argument("pin", required=False)
+@click.argument("pin", type=PIN, required=False)
 @click.option("--check", is_flag=True, help="Write nothing; end with 4 when a file is not current.")
 @click.option("--canonical", is_flag=True, help="Write every patch anew: full ids, present line numbers.")
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Write what should be there here.")

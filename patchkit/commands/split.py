@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.argument("pin")
-@click.argument("topic")
+@click.argument("pin", type=PIN)
+@click.argument("topic", type=TOPIC)
 @click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Which hunk goes where.")
 @click.option("--write-plan", is_flag=True, help="Print a plan to edit: one line a hunk; change nothing.")
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")

@@ -4,14 +4,19 @@ from datetime import UTC, datetime
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import TOPIC, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.option("--topic", help="Tell all about one topic.")
+@click.option("--topic", type=TOPIC, help="Tell all about one topic.")
 @click.option("--markdown", is_flag=True, help="Print the page of all topics, docs/topics.md.")
 def status(topic: str | None, markdown: bool) -> None:
-    """Show pins, topics, what is stale, and the next step."""
+    """Show pins, topics, what is stale, and the next step.
+
+    \b
+    patchkit status
+    patchkit status --topic timeouts   all about one topic
+    """
     from patchkit.verbs.status import tell_status, tell_topics
 
     if markdown:

@@ -2,16 +2,24 @@
 
 import click
 
-from patchkit.invocation import Group, access, root, show
+from patchkit.invocation import PIN, TOPIC, Group, access, root, show
 
 
 @click.group(cls=Group)
 def topic() -> None:
-    """Begin, rename, reorder, drop and fold topics of a series."""
+    """Begin, rename, reorder, drop and fold topics of a series.
+
+    \b
+    patchkit topic new v0.5.23 retries
+    patchkit topic rename retries retry-limits
+    patchkit topic reorder v0.5.23 timeouts abort-guards prefetch-release
+    patchkit topic drop v0.5.23 abort-guards --dry-run
+    patchkit topic fold v0.5.23 abort-guards --into timeouts
+    """
 
 
 @topic.command()
-@click.argument("pin")
+@click.argument("pin", type=PIN)
 @click.argument("name")
 def new(pin: str, name: str) -> None:
     """Begin the topic NAME: an empty commit on top of the edit of PIN, to be filled and amended."""
@@ -32,8 +40,8 @@ def rename(former: str, name: str, dry_run: bool) -> None:
 
 
 @topic.command()
-@click.argument("pin")
-@click.argument("topics", nargs=-1, required=True, metavar="TOPIC ...")
+@click.argument("pin", type=PIN)
+@click.argument("topics", type=TOPIC, nargs=-1, required=True, metavar="TOPIC ...")
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
 def reorder(pin: str, topics: tuple[str, ...], dry_run: bool) -> None:
     """Put the series of PIN into this order. Every file ends as before, or nothing is changed."""
@@ -43,8 +51,8 @@ def reorder(pin: str, topics: tuple[str, ...], dry_run: bool) -> None:
 
 
 @topic.command()
-@click.argument("pin")
-@click.argument("topic_name", metavar="TOPIC")
+@click.argument("pin", type=PIN)
+@click.argument("topic_name", type=TOPIC, metavar="TOPIC")
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
 def drop(pin: str, topic_name: str, dry_run: bool) -> None:
     """Take TOPIC out of the series of PIN; those behind it are written anew without it."""
@@ -54,8 +62,8 @@ def drop(pin: str, topic_name: str, dry_run: bool) -> None:
 
 
 @topic.command()
-@click.argument("pin")
-@click.argument("topic_name", metavar="TOPIC")
+@click.argument("pin", type=PIN)
+@click.argument("topic_name", type=TOPIC, metavar="TOPIC")
 @click.option("--into", required=True, metavar="TOPIC", help="The topic that takes it up.")
 @click.option("--dry-run", is_flag=True, help="Tell what would change, and write nothing.")
 def fold(pin: str, topic_name: str, into: str, dry_run: bool) -> None:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import Command, access, root, settings, show
+from patchkit.invocation import PIN, Command, access, root, settings, show
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 
 
 @click.command(cls=Command)
-@click.argument("subjects", nargs=-1, metavar="[PIN|FILE.patch ...]")
+@click.argument("subjects", type=PIN, nargs=-1, metavar="[PIN|FILE.patch ...]")
 @click.option("--all", "every", is_flag=True, help="Verify every pin of the store.")
 @click.option("--patch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Verify this file instead.")
 @click.option("--upstream", metavar="VERSION|DIR", help="The upstream that the patch file is written for.")

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
 
 @click.command(cls=Command)
-@click.option("--topic", "topics", multiple=True, metavar="T", help="This topic alone; may be repeated.")
-@click.option("--pin", default="", metavar="P", help="Take the topics as this pin has them.")
+@click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="T", help="This topic alone; may be repeated.")
+@click.option("--pin", type=PIN, default="", metavar="P", help="Take the topics as this pin has them.")
 @click.option("--from", "low", default="", metavar="V", help="The first release (that of the oldest pin).")
 @click.option("--to", "high", default="", metavar="V", help="The last release (the newest there is).")
 @click.option(

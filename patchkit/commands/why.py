@@ -2,12 +2,12 @@
 
 import click
 
-from patchkit.invocation import Command, access, root, show
+from patchkit.invocation import PIN, Command, access, root, show
 
 
 @click.command(cls=Command)
 @click.argument("place", metavar="PATH[:LINE]")
-@click.option("--pin", help="The pin (the newest).")
+@click.option("--pin", type=PIN, help="The pin (the newest).")
 def why(place: str, pin: str | None) -> None:
     """Tell which topic, hunk and upstream reference a line of the patched source comes from.
 

@@ -1,6 +1,8 @@
 """How `status` is shown."""
 
 import textwrap
+from collections.abc import Collection, Sequence
+from itertools import groupby
 
 from patchkit.model import Variable
 from patchkit.render import table
@@ -13,17 +15,15 @@ def text(result: Status) -> str:
     """Return pins, topics x pins, and the next step; all about one topic when it is the only one."""
     if result.topic:
         return _one_topic(result.topics[0])
-    newest = result.newest_upstream or "not known (the package index did not answer)"
+    newest = result.newest_upstream or "not known (the package index was not asked, or did not answer)"
     pins = [("pin", "files", "hunks", "upstream")]
     pins += [
         (pin.pin, str(pin.files), str(pin.hunks), "cached" if pin.upstream_cached else "to be downloaded")
         for pin in result.pins
     ]
-    topics = [("topic", *(pin.pin for pin in result.pins))]
-    topics += [
-        (entry.topic.name, *("carried" if pin.pin in entry.pins else "-" for pin in result.pins))
-        for entry in result.topics
-    ]
+    names = [pin.pin for pin in result.pins]
+    topics = [("topic", "carried at", "releases")]
+    topics += [(entry.topic.name, spans(names, entry.pins) or "no pin", releases(entry)) for entry in result.topics]
     return "\n".join(
         [
             f"version {result.version or 'not set yet'}, latest pin {result.latest}, newest upstream {newest}",
@@ -69,6 +69,16 @@ def _one_topic(entry: TopicStatus) -> str:
     for variable in topic.environment:
         lines += ["", variable.name, *_variable(variable)]
     return "\n".join(lines)
+
+
+def spans(pins: Sequence[str], chosen: Collection[str]) -> str:
+    """Return which of the pins are chosen, neighbours as one span: "v0.5.12 to v0.5.16, v0.5.20"."""
+    told = []
+    for is_chosen, run in groupby(pins, key=lambda pin: pin in chosen):
+        names = list(run)
+        if is_chosen:
+            told.append(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}")
+    return ", ".join(told)
 
 
 def releases(entry: TopicStatus) -> str:

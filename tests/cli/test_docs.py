@@ -1,6 +1,7 @@
 """The reference pages are what the code says, and the JSON that commands print is what their schemas say."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,15 @@ def test_document_is_valid_by_its_schema(command: list[str], tmp_path: Path, mon
     document = json.loads(result.stdout)
     schema = json.loads((ROOT / f"docs/schemas/{command[0]}.json").read_text())
     jsonschema.validate(document, schema)
+
+
+def test_manual_page_is_sound_and_names_every_command() -> None:
+    page = ROOT / "docs/patchkit.1"
+    headings = [line for line in page.read_text().splitlines() if line.startswith(".SS patchkit ")]
+    assert {line.split()[2] for line in headings} == set(main.commands)
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not installed")
+    command = ["groff", "-man", "-Tutf8", "-ww", "-rLL=80n", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "patchkit rebase --onto" in done.stdout

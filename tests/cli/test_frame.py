@@ -104,19 +104,33 @@ def test_outside_a_store_the_error_says_what_to_do(tmp_path: Path, monkeypatch: 
     assert "no patches/ here or above" in result.stderr
 
 
-def test_every_command_has_help_with_an_example_or_none_to_give() -> None:
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command and sub-command by its full name."""
     for name, command in main.commands.items():
-        result = CliRunner().invoke(main, [name, "--help"])
-        assert result.exit_code == 0
-        assert command.help, name
-        assert isinstance(command, click.Command)
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", found) for inner, found in command.commands.items())
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_help_has_examples_that_parse_and_fits_a_terminal(name: str) -> None:
+    help_text = CliRunner().invoke(main, [name, "--help"], prog_name="patchkit", terminal_width=80).stdout
+    assert max(map(len, help_text.splitlines())) <= 80
+    known = dict(commands())
+    examples = [line.split("  ")[0].split() for line in help_text.replace("  patchkit", "patchkit").splitlines()]
+    examples = [words[1:] for words in examples if words[:2] == ["patchkit", name]]
+    assert examples, help_text
+    for words in examples:
+        full = " ".join(words[:2])
+        command, rest = (known[full], words[2:]) if full in known else (known[name], words[1:])
+        command.make_parser(click.Context(command)).parse_args(rest)
 
 
 def test_help_imports_no_slow_module() -> None:
     program = "import sys; from patchkit.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert not loaded & {"git", "unidiff", "rich", "jinja2", "ast_grep_py", "yaml", "patchkit.patchtext"}
+    assert not loaded & {"git", "unidiff", "jinja2", "ast_grep_py", "yaml", "patchkit.patchtext"}
 
 
 def test_every_module_of_commands_is_one_command_of_its_name() -> None:
@@ -133,6 +147,26 @@ def test_command_that_is_named_is_the_only_one_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "patchkit.commands.explain"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        pytest.param("verify v0.5.2", ["v0.5.20", "v0.5.23"], id="a pin"),
+        pytest.param("edit v0.5.23 t", ["timeouts"], id="a topic"),
+        pytest.param("explain PK105", ["PK105"], id="a rule"),
+        pytest.param("apply --topic ab", ["abort-guards"], id="an option's value"),
+    ],
+)
+def test_names_of_the_store_are_completed(typed: str, offered: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    asked = {
+        "_PATCHKIT_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"patchkit {typed}",
+        "COMP_CWORD": str(len(typed.split())),
+    }
+    result = CliRunner().invoke(main, [], env=asked, prog_name="patchkit")
+    assert result.stdout.split() == [f"plain,{name}" for name in offered]
 
 
 def test_names_are_completed_and_a_misspelt_one_is_corrected() -> None:
