@@ -658,7 +658,7 @@ def prove(package: Package, manifest: Manifest) -> Dict[str, Any]:
         raise RefusalError(
             4,
             f"the sglang in use is not v{manifest.version} with the series {manifest.patch_sha256[:12]}: "
-            f"{len(report['problems'])} findings in {len(manifest.entries)} files",
+            f"{len(report['problems'])} finding{'s' * (len(report['problems']) > 1)} in {len(manifest.entries)} files",
             where=", ".join(package.folders),
             found=[f"{p['place']} {p['problem']}" for p in report["problems"]],
         )

@@ -19,6 +19,7 @@ from patchkit.process import Completed, run
 OWNER = "io.patchkit.owner"  # the label of a container: who started it
 HELD = {signal.SIGINT, signal.SIGTERM}
 _LOOK_S = 60.0  # for a question to the engine
+_NO_IMAGE = "it ended with status 0, but without an image"
 _TMP_SIZE = "2g"
 _USER = "10001:10001"
 _TAIL = 12  # lines of a failed build that are shown
@@ -102,7 +103,7 @@ class ContainerEngine:
         raise CommandError(
             f"{self.name} did not build {request.tag}",
             where=str(request.context),
-            found=_tail(text) + ("" if done.status else "; it ended with status 0, but without an image"),
+            found="; ".join(filter(None, [_tail(text), "" if done.status else _NO_IMAGE])),
             hint=self._mend(text),
         )
 

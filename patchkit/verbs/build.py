@@ -19,7 +19,7 @@ from patchkit.engines.series_image import (
     write_context,
 )
 from patchkit.engines.venv import Venv
-from patchkit.errors import CommandError, ConfigError
+from patchkit.errors import CommandError, ConfigError, PatchkitError
 from patchkit.model import Pin
 from patchkit.process import run
 from patchkit.results.build import Build, BuiltImage
@@ -100,7 +100,7 @@ def _build(root: Path, pin: Pin, access: Access, engine: Engine, options: BuildO
             use_cache=options.use_cache,
         )
         image = engine.build(request)
-    prove_image(engine, image)
+    _prove(engine, image, name)
     built = BuiltImage(
         pin=pin.name,
         engine=engine.name,
@@ -116,6 +116,15 @@ def _build(root: Path, pin: Pin, access: Access, engine: Engine, options: BuildO
     if options.push and isinstance(engine, ContainerEngine):
         return _push(root, built, labels, engine, access)
     return built
+
+
+def _prove(engine: Engine, image: str, name: str) -> None:
+    """Let the image answer for itself; one that cannot loses its name, so that nobody takes it for the built one."""
+    try:
+        prove_image(engine, image)
+    except PatchkitError:
+        engine.remove(name)
+        raise
 
 
 def _push(root: Path, built: BuiltImage, labels: Labels, engine: ContainerEngine, access: Access) -> BuiltImage:

@@ -16,6 +16,7 @@ from patchkit.results.build import BuiltImage
 from patchkit.results.smoke import Smoke
 from patchkit.store import read_images, record_image
 from patchkit.upstream import Access
+from patchkit.verbs import build as verbs_build
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.report import make_report
@@ -87,6 +88,21 @@ def smoke(root: Path, access: Access, *, topic: str = "", control: bool = True, 
 
 
 # -- build ----------------------------------------------------------------------------------------------------
+
+
+def test_image_that_cannot_answer_for_itself_loses_its_name(
+    root: Path, access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[str] = []
+
+    def refuse(*_: object) -> None:
+        raise VerifyError("the sglang in use is another")
+
+    monkeypatch.setattr(verbs_build, "prove_image", refuse)
+    monkeypatch.setattr(venv.Venv, "remove", lambda _, name: removed.append(name))
+    with pytest.raises(VerifyError, match="is another"):
+        build(root, access)
+    assert len(removed) == 1
 
 
 def test_an_image_carries_its_series_its_record_and_its_labels(built: Built) -> None:

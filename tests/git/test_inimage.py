@@ -319,7 +319,7 @@ def test_verify_names_the_one_changed_byte(installed: Installed, capsys: pytest.
     assert installed.main("verify", "--json") == 4
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["code"] == 4
-    assert "1 findings in 5 files" in told.err
+    assert "1 finding in 5 files" in told.err
     assert f"{installed.file('srt/abort.py')} is " in told.err
 
 
