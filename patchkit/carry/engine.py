@@ -102,7 +102,7 @@ def _with_its_file(edit: Edit, case: Case, library: Library) -> Outcome | None:
     path = successor(case.scene, library)
     if not path:
         return None
-    scene = replace(case.scene, path=path, new=library.source(path))
+    scene = replace(case.scene, path=path, new=library.source(path), is_elsewhere=True)
     outcome = _first_answer(edit, scene)
     if outcome is None:
         return None

@@ -196,4 +196,4 @@ def _share(wanted: Sequence[str], having: Sequence[str]) -> float:
 def _scene(scene: Scene, old: Definition, home: Home) -> Scene:
     path, source, new = home
     region = Region(old.name, old.first - 1, old.last, new.name, new.first - 1, new.last)
-    return replace(scene, path=path, new=source, region=region)
+    return replace(scene, path=path, new=source, region=region, is_elsewhere=path != scene.path)

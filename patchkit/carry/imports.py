@@ -93,6 +93,17 @@ def carry_imports(edit: Edit, scene: Scene) -> Outcome | None:
     return Outcome(edit, Action.CARRIED, Stage.SETS, (told,), pieces, suspect=True, cause=Cause.OVERLAP)
 
 
+def imported_elsewhere(outcome: Outcome, scene: Scene, library: object) -> str:
+    """The edit imports a name that upstream newly imports in this file too."""
+    names = imported_names(outcome.edit, scene)
+    had = {name.bound for statement in imports_of(scene.base) for name in statement.names}
+    for statement in imports_of(scene.new):
+        for name in statement.names:
+            if name.bound in names - had:
+                return f"upstream newly imports {name.bound} in {scene.path}:{statement.lo + 1}"
+    return ""
+
+
 def _near(edit: Edit, scene: Scene, here: Sequence[Statement]) -> Sequence[Statement]:
     """Return the statements between the kept lines around the edit, where there are any; else all."""
     low, high = scene.alignment.around(edit.lo, edit.hi)

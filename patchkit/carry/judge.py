@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from patchkit.carry.attributes import lacks_attribute
 from patchkit.carry.cases import Case
 from patchkit.carry.follow import Library
-from patchkit.carry.likeness import copied_anchor, half_upstreamed, rewritten_pattern
+from patchkit.carry.imports import imported_elsewhere
+from patchkit.carry.likeness import copied_anchor, copied_sibling, half_upstreamed, rewritten_pattern
 from patchkit.carry.nouns import Action, Cause, Outcome, Stage
+from patchkit.carry.places import both_extend, parted_place
 from patchkit.carry.references import broken_chain, half_landed, places_of_words, stale_reference
 from patchkit.carry.results import judge_results
 from patchkit.carry.scene import Scene
+from patchkit.carry.twins import twin_beside
 
 CARRIED = frozenset({Action.CARRIED, Action.MOVED})
 
@@ -17,9 +21,15 @@ Check = Callable[[Outcome, Scene, Library], str]
 CHECKS: tuple[tuple[Cause, Check], ...] = (
     (Cause.UPSTREAMED, half_landed),
     (Cause.UPSTREAMED, half_upstreamed),
+    (Cause.UPSTREAMED, twin_beside),
     (Cause.OBSOLETED, rewritten_pattern),
     (Cause.AMBIGUOUS, copied_anchor),
+    (Cause.OBSOLETED, copied_sibling),
+    (Cause.AMBIGUOUS, parted_place),
+    (Cause.AMBIGUOUS, both_extend),
+    (Cause.DUPLICATE, imported_elsewhere),
     (Cause.STALE, stale_reference),
+    (Cause.STALE, lacks_attribute),
 )
 
 
@@ -55,7 +65,7 @@ def _target(outcome: Outcome, scene: Scene, library: Library) -> Scene:
     path = outcome.pieces[0].path if outcome.pieces else scene.path
     if path == scene.path:
         return scene
-    return replace(scene, path=path, new=library.source(path))
+    return replace(scene, path=path, new=library.source(path), is_elsewhere=True)
 
 
 def _spread(cases: Sequence[Case]) -> None:

@@ -14,8 +14,10 @@ LARGE_SHARE = 0.5
 LIKE = 0.8  # difflib's ratio
 LIKE_START = 4  # lines that are alike begin alike
 NEARLY_LENGTH = 16
+LEAST_COPIED = 2
 SIBLINGS = 3  # so many rewritten neighbours make a pattern
 
+_BLOCK = re.compile(r"\s*(?:if|for|while|with|try)\b")
 _STRING = re.compile(r'"[^"]*"')
 
 
@@ -74,6 +76,21 @@ def rewritten_pattern(outcome: Outcome, scene: Scene, library: Library) -> str:
     alike = sum(_shape(line).startswith(shapes) for line in added) if shapes else 0
     if alike * 2 >= len(added):
         return f"upstream rewrote the {len(gone)} lines next to it whose pattern it follows"
+    return ""
+
+
+def copied_sibling(outcome: Outcome, scene: Scene, library: Library) -> str:
+    """The edit is a statement made like the one next to it, and upstream rewrote that one."""
+    edit = outcome.edit
+    added = telling(edit.new)
+    if edit.hi > edit.lo or len(added) < LEAST_COPIED or not any(_BLOCK.match(line) for line in edit.new):
+        return ""
+    reach = len(edit.new) + 1
+    beside = [*range(max(0, edit.lo - reach), edit.lo), *range(edit.hi, min(len(scene.base.lines), edit.hi + reach))]
+    gone = {_shape(line) for line in telling(scene.base.lines[at] for at in beside if not scene.alignment.keeps(at))}
+    alike = [line for line in added if _shape(line) in gone]
+    if len(alike) >= LEAST_COPIED and 2 * len(alike) >= len(added):
+        return f"it is made like the lines next to it ({alike[0][:40]}), and upstream rewrote these"
     return ""
 
 

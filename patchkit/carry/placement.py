@@ -1,5 +1,6 @@
 """Is each line of a result in the scope it was written for: upstream's lines in theirs, the patch's in theirs?"""
 
+from patchkit.carry.blocks import other_block
 from patchkit.carry.compose import compose
 from patchkit.carry.nouns import Edit, Piece, Source, join
 from patchkit.carry.scene import Scene
@@ -16,7 +17,11 @@ def fits(edit: Edit, piece: Piece, scene: Scene) -> str:
     result = scopes(join(compose(scene.new.lines, [piece])))
     if result.problem:
         return f"the result does not compile: {result.problem} (line {result.problem_line})"
-    return _moved_upstream_line(piece, scene.new, result) or _moved_added_line(edit, piece, scene, result)
+    return (
+        _moved_upstream_line(piece, scene.new, result)
+        or _moved_added_line(edit, piece, scene, result)
+        or other_block(edit, piece, scene)
+    )
 
 
 def _moved_upstream_line(piece: Piece, new: Source, result: Scopes) -> str:

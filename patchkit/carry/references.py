@@ -33,7 +33,7 @@ def stale_reference(outcome: Outcome, scene: Scene, library: Library) -> str:
     code = [_COMMENT.sub("", _STRING.sub('""', line)) for line in written]
     own = bound_names(code)
     old, new = scene.base.words, scene.new.words
-    attributes = chains(code) & scene.base.chains - scene.new.chains - own
+    attributes = chains(code) & scene.base.chains - scene.new.chains - own if not scene.is_elsewhere else ()
     for name in sorted(attributes):
         return f"upstream no longer has self.{name} in {scene.path}"
     for name in sorted((words(code) & old) - new - own - scene.vocabulary.brought - KNOWN - WORDS_OF_PYTHON):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from patchkit.carry.blocks import other_block
 from patchkit.carry.cases import Case
 from patchkit.carry.compose import compose
 from patchkit.carry.contracts import misfits
@@ -66,6 +67,9 @@ def _faults(
         yield from _torn(piece, at, new, result)
         if outcome.stage is Stage.MERGE:
             yield from _misplaced(outcome, piece, at, scene, result)
+            strays = other_block(outcome.edit, piece, scene)
+            if strays:
+                yield Cause.PLACEMENT, strays
 
 
 def _twice(piece: Piece, at: int, scene: Scene, new: Source, result: Source) -> Iterator[tuple[Cause, str]]:

@@ -28,6 +28,7 @@ class Scene:
     """The old base, the patched text, and the new upstream text at `path` (which may be another file).
 
     region: when set, only these two definitions are compared, wherever they stand.
+    is_elsewhere: the new text is of another file than the old base.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Scene:
     new: Source
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     region: Region | None = None
+    is_elsewhere: bool = False
 
     @cached_property
     def alignment(self) -> Alignment:

@@ -20,6 +20,7 @@ _DEFINES = re.compile(
     r"""|"--([\w-]+)\""""
     r"""|^\s*"(\w+)":"""  # key of a dictionary
 )
+_SETS = re.compile(r"\bself\.(\w+)(?: ?: ?[^=\n]+)? = ")
 _LEAST_LENGTH = 6
 
 
@@ -37,11 +38,15 @@ def defined_names(lines: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """brought: the names that the patch brings into its files. landed: those that upstream newly has there too."""
+    """brought: the names that the patch brings into its files. landed: those that upstream newly has there too.
+
+    attributes: what the patch sets on self.
+    """
 
     brought: frozenset[str] = frozenset()
     landed: frozenset[str] = frozenset()
     by_hunk: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
+    attributes: frozenset[str] = frozenset()
 
     def names_in(self, lines: Iterable[str]) -> frozenset[str]:
         """Return the brought names that occur in some lines."""
@@ -72,7 +77,8 @@ def read_vocabulary(edits: Mapping[str, Sequence[Edit]], old: Iterable[Source], 
         for edit in found:
             key = (path, edit.hunk)
             by_hunk[key] = by_hunk.get(key, frozenset()) | (words(edit.new) & brought)
-    return Vocabulary(brought, brought & upstream, by_hunk)
+    attributes = frozenset(name for lines in added.values() for name in _SETS.findall("\n".join(lines)))
+    return Vocabulary(brought, brought & upstream, by_hunk, attributes)
 
 
 def _is_telling(name: str) -> bool:

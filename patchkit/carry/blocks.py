@@ -1,0 +1,68 @@
+"""The statements that a line stands in: `if`, `for`, `try` and the like, read by indentation."""
+
+import re
+from collections.abc import Sequence
+from keyword import kwlist
+
+from patchkit.carry.nouns import Edit, Piece
+from patchkit.carry.scene import Scene
+from patchkit.carry.wording import plain, words
+
+LONGEST = 12  # lines of a header
+
+_KEYWORDS = frozenset({*kwlist, "self"})
+_DEFINES = re.compile(r"(?:async )?(?:def|class)\b")
+_OPENS = re.compile(r"(?:if|elif|else|for|while|with|try|except|finally|match|case|async)\b")
+
+
+def enclosing(lines: Sequence[str], at: int) -> list[str]:
+    """Return the headers of the blocks that a line stands in, innermost first, up to its function."""
+    found = []
+    depth = _depth(lines[at])
+    for index in range(at - 1, -1, -1):
+        text = lines[index].strip()
+        if not text or text[0] in "#)]}" or _depth(lines[index]) >= depth:
+            continue
+        depth = _depth(lines[index])
+        if _DEFINES.match(text):
+            break
+        if _OPENS.match(text):
+            found.append(_header(lines, index, at))
+        if not depth:
+            break
+    return found
+
+
+def other_block(edit: Edit, piece: Piece, scene: Scene, *, exact: bool = False) -> str:
+    """Return "" where a piece stands in the block that it was written for; else what is wrong.
+
+    Upstream may have changed the block's condition; without a name in common it is another block.
+    exact: the blocks must be word for word the same.
+    """
+    result = (*scene.new.lines[: piece.lo], *piece.text)
+    depth = 1 << 30
+    for offset, line in enumerate(piece.text[: len(edit.new)]):
+        if not line.strip() or line.strip()[0] in "#)]}" or _depth(line) >= depth:
+            continue
+        depth = _depth(line)
+        was, now = enclosing(scene.theirs.lines, edit.at + offset), enclosing(result, piece.lo + offset)
+        if was == now:
+            continue
+        if exact or len(was) != len(now) or any(_is_other(*pair) for pair in zip(was, now, strict=True)):
+            old, new = next(((a, b) for a, b in zip(was, now, strict=False) if a != b), ("", ""))
+            return f"it was written for the block `{old[:60]}` and would stand in `{new[:60]}`"
+    return ""
+
+
+def _is_other(was: str, now: str) -> bool:
+    return was != now and not (words([was]) & words([now])) - _KEYWORDS
+
+
+def _header(lines: Sequence[str], at: int, below: int) -> str:
+    """Return the header that begins at a line; of one that goes on past the line `below`, what is above that."""
+    end = next((i for i in range(at, min(at + LONGEST, below)) if lines[i].rstrip().endswith(":")), below - 1)
+    return plain(" ".join(line.strip() for line in lines[at : min(end + 1, at + LONGEST)]))
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
