@@ -78,7 +78,36 @@ _NIGHT = {
     "failure": {"what": HOSTILE},
 }
 
+_CHANGE = {"column": "0.5.98", "state": "clean", "to": "", "evidence": [], "commit": "", "subject": ""}
+_CHANGED = {
+    **_CHANGE,
+    "column": "0.5.100",
+    "state": "conflict",
+    "to": HOSTILE,
+    "evidence": [HOSTILE],
+    "commit": "6" * 40,
+}
+_WEATHER = {
+    "columns": [
+        {"name": f"0.5.{number}", "kind": "release", "day": "", "subject": ""} for number in (98, 99, 100, 101)
+    ],
+    "topics": [
+        {
+            "topic": "t",
+            "pin": PIN,
+            "states": ["clean", "clean", "conflict", "conflict"],
+            "ended": "0.5.100",
+            "hunks": [
+                {"path": "python/sglang/a.py", "number": 1, "scope": HOSTILE, "changes": [_CHANGE, _CHANGED]},
+                {"path": HOSTILE, "number": 1, "scope": HOSTILE, "changes": [_CHANGE]},
+            ],
+        }
+    ],
+    "notes": [HOSTILE],
+}
+
 EVIDENCE = (
+    Evidence("weather", "weather.json", _WEATHER),
     Evidence("verify", "verify.json", {"subjects": [_VERIFIED]}),
     Evidence("smoke", "smoke.json", {"pin": PIN, "tests": _TESTS}),
     Evidence(

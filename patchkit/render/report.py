@@ -12,6 +12,8 @@ from patchkit.model import Topic
 from patchkit.render import printable, table
 from patchkit.results.report import PinPage, Report, ReportedHunk
 
+BREAKS = ("conflict", "suspect")  # states of weather that need a person
+
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _GITHUB = "https://github.com"
 _UPSTREAM = "sgl-project/sglang"
@@ -62,7 +64,9 @@ def html(result: Report) -> str:
     hunks = {pin.pin: pin.hunks for pin in result.pins}
     upstream = {topic.name: topic.upstream for topic in result.topics}
     environment.globals.update(
+        BREAKS=BREAKS,
         anchor=_anchor,
+        breaks_at=_breaks_at,
         cell=_cell,
         findings=_findings,
         hunk_at=lambda pin, path, line: _hunk_at(pin, hunks.get(pin, ()), path, line),
@@ -71,12 +75,13 @@ def html(result: Report) -> str:
         smoke_counts=_smoke_counts,
         smoke_rows=_smoke_rows,
         source_of=_source_of,
+        turning_points=_turning_points,
         upstream_of=lambda topics: sorted({name for topic in topics for name in upstream.get(topic, ())}),
     )
     try:
         fates = _fates(result.documents("rebase"))
         page = environment.from_string(_TEMPLATE.read_text("utf-8")).render(report=result, fates=fates)
-    except (UndefinedError, KeyError, TypeError, AttributeError) as exc:
+    except (UndefinedError, KeyError, TypeError, ValueError, AttributeError, IndexError) as exc:
         raise ConfigError("a document of the evidence is not as its verb writes it", found=str(exc)) from exc
     return page.lstrip() + "\n"
 
@@ -139,6 +144,20 @@ def _hunk_at(pin: str, hunks: Sequence[ReportedHunk], path: str, line: int) -> s
     of_file = [hunk for hunk in hunks if hunk.path == path]
     reached = [hunk for hunk in of_file if hunk.line <= line] or of_file[:1]
     return _anchor(pin, reached[-1].path, reached[-1].number) if reached else ""
+
+
+def _breaks_at(columns: Sequence[Mapping[str, Any]], states: Sequence[str]) -> str:
+    """Return the first release or commit at which a topic needs a person; "" for none."""
+    return next(
+        (str(column["name"]) for column, state in zip(columns, states, strict=True) if state in BREAKS),
+        "",
+    )
+
+
+def _turning_points(topics: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the first and the last column, and those at which the state of any topic is another than before."""
+    rows = list(zip(*(topic["states"] for topic in topics), strict=True))
+    return [at for at, row in enumerate(rows) if at in (0, len(rows) - 1) or row != rows[at - 1]]
 
 
 def _fates(documents: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:

@@ -85,6 +85,14 @@ def test_findings_lead_to_the_hunk_that_they_are_in() -> None:
     assert '<a href="#v0.5.99-python/sglang/a.py-1">python/sglang/a.py:0</a>' in page
 
 
+def test_weather_names_the_first_release_that_breaks_the_ends_and_turning_points() -> None:
+    page = html(report(*EVIDENCE))
+    assert '<th scope="row">breaks first at</th><td class="bad">0.5.100</td>' in page
+    assert '<th scope="row">0.5.98' in page
+    assert '<th scope="row">0.5.99' not in page
+    assert '<th scope="row">0.5.101' in page
+
+
 def test_each_line_of_a_hunk_has_its_number() -> None:
     hunk = ReportedHunk("a.py", 1, 11, 10, "f", ("t",), (" x", "-old", "+new", "+more", " y"), ("above",), ("below",))
     assert [(line.kind, line.number, line.text) for line in read_lines(hunk)] == [
