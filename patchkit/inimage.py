@@ -166,8 +166,9 @@ def _read_hunk(lines: List[bytes], at: int, number: int) -> Tuple[Hunk, int]:
     after: List[bytes] = []
     at += 1
     while len(before) < old_count or len(after) < new_count:
-        mark, body = lines[at][:1], lines[at][1:] + b"\n"
-        if mark not in (b" ", b"-", b"+") or at + 1 >= len(lines):
+        line = lines[at] if at + 1 < len(lines) else b""  # what follows the last line feed is no line
+        mark, body = line[:1], line[1:] + b"\n"
+        if mark not in (b" ", b"-", b"+"):
             _malformed(at + 1, "a hunk is shorter than its header says")
         at += 1
         if at < len(lines) and lines[at].startswith(b"\\ "):

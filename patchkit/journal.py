@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from patchkit.counting import count
 from patchkit.errors import CommandError, ConfigError
 from patchkit.lock import acquire, tidy
 from patchkit.patchtext import blob_id
@@ -135,7 +136,7 @@ def recover(site: Site) -> str:
         return "an interrupted command had not changed anything yet; its remains were removed"
     _refuse_foreign(journal)
     _end(site, journal)
-    return f"an interrupted command was finished: {len(journal.steps)} files"
+    return f"an interrupted command was finished: {count(len(journal.steps), 'file')}"
 
 
 # -- the two ways out -----------------------------------------------------------------------------------------

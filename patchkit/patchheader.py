@@ -72,6 +72,7 @@ def read_git_head(cursor: Cursor) -> FilePatch:
     names = cursor.peek().removeprefix(b"diff --git ")
     strip = strip_of(names)
     facts = _Facts(default_name(names, strip), strip, start)
+    _refuse_outside(cursor, *next(split_names(names), ()))
     cursor.at += 1
     while cursor.peek().endswith(b"\n") and not cursor.peek().startswith(b"@@ -"):
         if not _read_header_line(cursor, facts):
@@ -95,6 +96,7 @@ def read_plain_head(cursor: Cursor) -> FilePatch:
     old, new = cursor.lines[cursor.at : cursor.at + 2]
     old_raw, new_raw = read_plain_name(old[4:]), read_plain_name(new[4:])
     names = [name for name in (old_raw, new_raw) if name != DEV_NULL]
+    _refuse_outside(cursor, *names)
     if not names or b"" in names:
         raise cursor.fault("PK110", _NO_NAME)
     strip = 0 if (len(names) == 2 and old_raw == new_raw) or any(b"/" not in name for name in names) else 1
@@ -145,11 +147,21 @@ def _read_header_line(cursor: Cursor, facts: _Facts) -> bool:
     return False
 
 
+def _refuse_outside(cursor: Cursor, *names: bytes) -> None:
+    """Raise for a name that leads upwards: to take its first directory off, as git does, would hide that."""
+    for name in names:
+        if b".." in name.split(b"/"):
+            shown = name.decode("utf-8", "replace")
+            hint = "take the section out of the patch"
+            raise cursor.fault("PK111", f"refuses to write '{shown}': outside the tree", hint=hint)
+
+
 def _take_file_line(cursor: Cursor, facts: _Facts, line: bytes) -> None:
     is_old = line.startswith(b"--- ")
     facts.file_lines.add(line[:3])
     absent = (ChangeKind.CREATE if is_old else ChangeKind.DELETE) in facts.kinds
     raw = read_name(line[4:])
+    _refuse_outside(cursor, raw or b"")
     if raw == DEV_NULL:
         if not absent:
             wanted = "new file mode" if is_old else "deleted file mode"
@@ -250,7 +262,8 @@ def _section(cursor: Cursor, facts: _Facts) -> FilePatch:
     if not old or not new:
         raise cursor.fault("PK110", _NO_NAME, at=facts.start)
     if len(facts.file_lines) == 1:
-        raise cursor.fault("PK110", "of `---` and `+++` one is missing", hint="put the missing line back")
+        found = "" if cursor.peek() else "the patch ends here: is it cut off?"
+        raise cursor.fault("PK110", "of `---` and `+++` one is missing", found=found, hint="put the missing line back")
     if bool(facts.old_mode) < bool(facts.new_mode) and kind is not ChangeKind.CREATE:
         raise cursor.fault("PK110", "a new mode without an old mode", at=facts.start)
     return FilePatch(

@@ -26,6 +26,7 @@ _NO_DIFF_LOOKS = (
     (rb"(?sm).*^[0-9,]+[acd][0-9,]+\r?$", "it is a normal or ed diff"),
 )
 _MARKER_SIZE = 12  # bytes; git overlooks a "\ No newline" line that is no longer
+_CUT_OFF = "if the file is cut off here, fetch it or make it again; else take the section out"
 DEFAULT_MARKER = b"\\ No newline at end of file\n"
 
 
@@ -219,7 +220,7 @@ def _read_section(cursor: Cursor) -> FilePatch:
             "PK117", f"{section.path}: binary data is missing", hint="make the patch with `--binary --full-index`"
         )
     if any(line.startswith((b"--- ", b"+++ ")) for line in section.header):
-        raise cursor.fault("PK102", f"{section.path}: file header without a hunk", found="is the patch cut off here?")
+        raise cursor.fault("PK102", f"{section.path}: file header without a hunk", hint=_CUT_OFF)
     if section.kind is ChangeKind.MODIFY:
         if section.new_mode in ("", section.old_mode):
             raise cursor.fault("PK109", f"{section.path}: the section changes nothing", at=section.patch_line - 1)
@@ -317,7 +318,7 @@ def _cut_off(cursor: Cursor, start: int) -> Exception:
             "PK105",
             "the last line of the patch has no line feed",
             at=len(cursor.lines) - 1,
-            hint="end it with a line feed",
+            hint=f"end it with a line feed; {_CUT_OFF}",
         )
     while body and body[-1] == b"\n":
         body.pop()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from patchkit.checkout import Checkout, OnDisk, read_head
 from patchkit.composing import Composition, Work, compose, take_out
+from patchkit.counting import count
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.hunks import Verdict
 from patchkit.patchtext import blob_id, reverse_section
@@ -167,18 +168,28 @@ def _refuse_another_layer(work: Work, record: Record, standing: Standing) -> Non
 
 
 def conflict(work: Work, composition: Composition, what: str, *, found: str = "", hint: str = "") -> ConflictError:
-    """Return the error that lists every hunk without a place."""
+    """Return the error that lists every hunk without a place, each with its reason."""
     sources = dict(zip((topic.topic for topic in work.topics), work.sources, strict=True))
     misses = composition.misses
+    places = [f"{miss.name} ({sources[miss.topic]}:{miss.patch_line})" for miss in misses]
+    reasons = [miss.reason for miss in misses]
+    alone = len(misses) == 1
     lost = sum(1 if miss.hunk else len(miss.section.hunks) for miss in misses)
     told = f"{lost} of {count(composition.hunks, 'hunk has', 'hunks have')} no place"
     return ConflictError(
         f"{what}: {told}",
-        where="\n".join(f"{miss.name} ({sources[miss.topic]}:{miss.patch_line})" for miss in misses),
-        found="\n".join([*([found] if found else []), *(f"{miss.name}: {miss.reason}" for miss in misses)]),
+        where="\n".join(places if alone else map(": ".join, zip(places, reasons, strict=True))),
+        found="\n".join(part for part in (found, reasons[0] if alone else "") if part),
         kept=UNCHANGED,
-        hint=hint,
+        hint=hint or _hint_of_line_endings(work),
     )
+
+
+def _hint_of_line_endings(work: Work) -> str:
+    """Return how to mend patches whose every line ends with CR LF; nothing where that is not so."""
+    pairs = zip(work.topics, work.sources, strict=True)
+    saved = [source for topic, source in pairs if topic.patch.raw.count(b"\r\n") == topic.patch.raw.count(b"\n")]
+    return f"the patch was saved with CRLF line endings: sed -i 's/\\r$//' {' '.join(saved)}" if saved else ""
 
 
 def _mixed(work: Work, standing: Standing) -> ConfigError:
@@ -201,7 +212,7 @@ def _not_at_pin(
     """Return the error of a checkout that is another release, or the right one with a foreign edit."""
     if all(file.present == ABSENT for file in standing.files):
         return ConfigError(
-            f"none of the {len(standing.files)} files that {work.label} changes is here",
+            f"not one of the files that {work.label} changes is here",
             where=checkout.given,
             kept=UNCHANGED,
             hint="name a checkout of sglang, a site-packages folder or the sglang package itself",
@@ -222,7 +233,7 @@ def _not_at_pin(
     composition = compose(work.topics, files)
     known = release or "no release that is known here"
     known += f", at commit {commit}" if commit else ""
-    found = f"the checkout is {known}; {len(foreign)} of {len(standing.files)} files differ"
+    found = f"the checkout is {known}; {len(foreign)} of {count(len(standing.files), 'file differs', 'files differ')}"
     version = release.split(" ")[0]
     hint = f"patchkit rebase --from {work.label} --onto {version}" if version else "patchkit identify " + checkout.given
     if not composition.ok:
@@ -243,7 +254,3 @@ def blob_of(file: OnDisk) -> str:
 
 def _short(blob: str) -> str:
     return blob[:12] if blob.strip("0") else "missing"
-
-
-def count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -1,5 +1,6 @@
 """Bring a pinned upstream here and prove it is the pin."""
 
+import difflib
 import hashlib
 import os
 import re
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from patchkit.counting import count
 from patchkit.errors import CommandError, ConfigError
 from patchkit.model import SOURCE_PREFIX, CommitId, DirectorySource, Distribution, GitSource, Pin, Source, TreeId
 from patchkit.objects import SEALED, Entry, File, ObjectStore
@@ -335,16 +337,35 @@ def fetch_distribution(version: str, directory: Path, access: Access) -> Path:
     """Download the one named file of a release by pip, with pip's own configuration, and return its path."""
     access.progress(f"downloading sglang {version}")
     platforms = [f"--platform={platform}" for platform in _PLATFORMS]
-    run(
-        [*_pip(), "download", "--no-deps", "--quiet", "--disable-pip-version-check", "--progress-bar=off",
-         *_PIP_TARGET, *platforms, "--dest", str(directory), f"sglang=={version}"],
-        cwd=directory,
-        timeout_s=access.deadline_s,
-    )  # fmt: skip
+    command = [
+        *_pip(), "download", "--no-deps", "--quiet", "--disable-pip-version-check", "--progress-bar=off",
+        *_PIP_TARGET, *platforms, "--dest", str(directory), f"sglang=={version}",
+    ]  # fmt: skip
+    try:
+        run(command, cwd=directory, timeout_s=access.deadline_s)
+    except CommandError as exc:
+        _refuse_unlisted(version, access, exc)
+        raise
     found = sorted(directory.glob("sglang-*"))
     if len(found) != 1:
-        raise CommandError(f"pip downloaded {len(found)} files for sglang {version}", found=", ".join(map(str, found)))
+        many = count(len(found), "file")
+        raise CommandError(f"pip downloaded {many} for sglang {version}", found=", ".join(map(str, found)))
     return found[0]
+
+
+def _refuse_unlisted(version: str, access: Access, failure: CommandError) -> None:
+    """Raise if the package index answers and has no such release: a retry will not help then."""
+    try:
+        listed = listed_versions(access)
+    except CommandError:
+        return
+    if version not in listed:
+        near = difflib.get_close_matches(version, listed, n=3, cutoff=0)
+        raise ConfigError(
+            f"sglang has no release {version}",
+            found=f"the newest is {listed[0]}; like it are {', '.join(near)}",
+            hint="pip index versions sglang lists all of them",
+        ) from failure
 
 
 def distribution_files(path: Path) -> Iterator[tuple[str, File]]:

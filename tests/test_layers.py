@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "patchkit"
 LAYERS = [
     "__init__",
     "errors",
+    "counting",
     "hunks",
     "model",
     "results/",

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from patchkit.counting import count
 from patchkit.errors import ConfigError
 from patchkit.model import SOURCE_PREFIX, ChangeKind, FilePatch, Hunk, LineKind, Patch
 
@@ -89,7 +90,7 @@ def part_by_plan(patch: Patch, plan: Sequence[Assignment], *, topic: str, where:
     unused = [assignment for assignment in plan if assignment.line not in used]
     if unused:
         raise ConfigError(
-            f"{len(unused)} lines of the plan match no hunk",
+            f"{count(len(unused), 'line')} of the plan: no hunk is meant",
             where="\n".join(f"{where}:{assignment.line}: {assignment.pattern}" for assignment in unused),
             hint=f"patchkit split PIN {topic} --write-plan FILE lists every hunk",
         )

@@ -5,12 +5,19 @@ import click
 from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
 
+def _name_dry_run(_context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    """Answer those who know git's word for it."""
+    if asked:
+        raise click.UsageError("there is no --check: --dry-run tells what would change, and writes nothing")
+
+
 @click.command(cls=Command)
 @click.argument("checkout", type=click.Path(exists=True, file_okay=False))
 @click.option("--pin", metavar="P", type=PIN, help="The pin whose series is applied (default: the latest).")
 @click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="T", help="Only this topic; may be given again.")
 @click.option("--patch", type=click.Path(exists=True, dir_okay=False), help="This file, not a series.")
 @click.option("--reverse", is_flag=True, help="Take it out again: every byte and mode as before.")
+@click.option("--check", is_flag=True, hidden=True, expose_value=False, callback=_name_dry_run)
 @click.option("--dry-run", is_flag=True, help="Tell what would change and write nothing.")
 def apply(
     checkout: str, *, pin: str | None, topics: tuple[str, ...], patch: str | None, reverse: bool, dry_run: bool

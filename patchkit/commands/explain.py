@@ -6,7 +6,7 @@ from patchkit.invocation import RULE, Command, show
 
 
 @click.command(cls=Command)
-@click.argument("rule", type=RULE)
+@click.argument("rule", type=RULE, default="")
 def explain(rule: str) -> None:
     """Tell what a RULE of verify means, why it matters, and how to mend what breaks it.
 

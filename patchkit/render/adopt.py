@@ -1,7 +1,8 @@
 """How `import` is shown: the adoption report."""
 
+from patchkit.counting import count
 from patchkit.render import table
-from patchkit.results.adopt import Adopt, AdoptedPin, Trouble, TroubleKind
+from patchkit.results.adopt import Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
 
 _SHOWN = 12  # of one kind; --json has all
 
@@ -35,11 +36,12 @@ def _set_block(each: AdoptedPin) -> str:
         lines.append(f"  taken without the hunks that have no place; they are kept in {', '.join(each.left_out)}")
     elif not each.composes:
         lines.append("  taken as it is, but it does not apply to its pin: sglang.patch cannot be generated yet")
-    rows = [
-        (topic.topic, topic.source, f"{topic.hunks} hunks in {topic.files} files", _outside(topic.outside))
-        for topic in each.topics
-    ]
+    rows = [(topic.topic, topic.source, _size(topic), _outside(topic.outside)) for topic in each.topics]
     return "\n".join([*lines, table(rows, indent="  ")]).rstrip("\n")
+
+
+def _size(topic: AdoptedTopic) -> str:
+    return f"{count(topic.hunks, 'hunk')} in {count(topic.files, 'file')}"
 
 
 def _outside(count: int) -> str:

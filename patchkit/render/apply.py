@@ -1,5 +1,6 @@
 """How `apply` is shown."""
 
+from patchkit.counting import count
 from patchkit.results.apply import Applied
 
 
@@ -9,7 +10,7 @@ def text(result: Applied) -> str:
     lines.append(f"{_headline(result)}: {result.label}{_contents(result)}")
     lines += [f"  {name} at an offset of {offset:+d}" for name, offset in result.offsets.items()]
     if result.files and not result.dry_run:
-        changed = _count(len(result.files), "file")
+        changed = count(len(result.files), "file")
         lines.append(f"  {changed} changed, each proven by its blob id; before: {result.verdict.value}")
     return "\n".join(lines)
 
@@ -24,8 +25,5 @@ def _headline(result: Applied) -> str:
 def _contents(result: Applied) -> str:
     """Return how many topics are in, where there is more than one to count, and the hunks that were placed."""
     topics = f", {len(result.topics)} of {len(result.series)} topics in" if len(result.series) > 1 else ""
-    return topics + (f", {_count(result.hunks, 'hunk')}" if result.hunks else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    of_topics = " of theirs" if topics else ""
+    return topics + (f", {count(result.hunks, 'hunk')}{of_topics}" if result.hunks else "")

@@ -1,5 +1,6 @@
 """How `build` is shown."""
 
+from patchkit.counting import count
 from patchkit.results.build import Build
 
 
@@ -12,7 +13,7 @@ def text(result: Build) -> str:
             f"  image:  {image.image}",
             f"  tag:    {image.tag}",
             f"  base:   {image.base}",
-            f"  series: {image.series[:12]}, {image.files} files: {', '.join(image.topics)}",
+            f"  series: {image.series[:12]}, {count(image.files, 'file')}: {', '.join(image.topics)}",
         ]
         if image.pushed:
             lines.append(f"  pushed: {image.pushed}")

@@ -1,5 +1,6 @@
 """How `identify` is shown."""
 
+from patchkit.counting import count
 from patchkit.results.identify import Identify
 
 _SHOWN = 20
@@ -19,9 +20,17 @@ def text(result: Identify) -> str:
     return "\n".join(lines)
 
 
+def _beside(result: Identify) -> str:
+    strays = count(len(result.strays), "other file is", "other files are")
+    return f"; {strays} not the release's" if result.strays else "; every other file is the release's"
+
+
 def _verdict(result: Identify) -> str:
     if not result.version:
         return f"no blob of it is in any of the {result.looked_at} releases that were looked at"
+    if result.series:
+        topics = ", ".join(result.topics)
+        return f"v{result.version} with the series {result.series} applied (topics {topics}){_beside(result)}"
     if result.same == result.blobs:
         return f"release v{result.version}, all {result.blobs} blobs"
     kind = "mixed, per file; nearest" if result.mixed else "nearest"

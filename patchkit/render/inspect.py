@@ -1,5 +1,6 @@
 """inspect as a person reads it."""
 
+from patchkit.counting import count
 from patchkit.results.inspect import Inspect
 
 _SHOWN = 20
@@ -21,12 +22,12 @@ def text(result: Inspect) -> str:
 
 
 def _headline(result: Inspect) -> str:
-    files = f"{result.touched} files of the series, {result.compared} beside it"
+    files = f"{count(result.touched, 'file')} of the series, {result.compared} beside it"
     match result.verdict:
         case "unmodified":
             return f"sglang {result.pin} with the series, unmodified ({files})"
         case "modified":
-            return f"sglang {result.pin} with the series, MODIFIED: {len(result.problems)} findings ({files})"
+            return f"sglang {result.pin} with the series, MODIFIED: {count(len(result.problems), 'finding')} ({files})"
         case "foreign":
             return f"sglang {result.pin} with a series that this store has not ({files})"
         case "upstream":

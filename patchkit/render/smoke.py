@@ -1,5 +1,6 @@
 """How `smoke` is shown."""
 
+from patchkit.counting import count
 from patchkit.model import Outcome, SmokeKind, SmokeVerdict
 from patchkit.render import table
 from patchkit.results.smoke import Smoke
@@ -16,7 +17,8 @@ def text(result: Smoke) -> str:
             lines.append(f"  found: {verdict.message[:300]}")
     faults = sum(1 for verdict in result.tests if verdict.kind is SmokeKind.FAULT and not verdict.problem)
     skipped = sum(1 for verdict in result.tests if verdict.with_series is Outcome.SKIPPED)
-    total = f"{len(result.tests)} tests in {result.seconds:.1f} s with {result.engine}: {len(bad)} not as they must be"
+    tests = count(len(result.tests), "test")
+    total = f"{tests} in {result.seconds:.1f} s with {result.engine}: {len(bad)} not as they must be"
     if result.control:
         total += f", {faults} fail without and pass with"
     if result.remembered:

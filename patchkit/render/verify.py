@@ -1,5 +1,6 @@
 """verify as a person reads it."""
 
+from patchkit.counting import count
 from patchkit.model import Finding, Severity
 from patchkit.render import printable
 from patchkit.results.verify import Accepted, Verified, Verify
@@ -43,8 +44,8 @@ def _summary(subject: Verified) -> str:
     verdict = ", ".join(
         f"{count} {name}{'s' if count > 1 and name != 'accepted' else ''}" for name, count in counts.items() if count
     )
-    topics = f"{len(subject.topics)} topic{'s' if len(subject.topics) != 1 else ''}"
-    hunks = f", {subject.hunks} hunks in {subject.files} files" if subject.files else ""
+    topics = count(len(subject.topics), "topic")
+    hunks = f", {count(subject.hunks, 'hunk')} in {count(subject.files, 'file')}" if subject.files else ""
     head = f"{subject.name}: {topics}{hunks}"
     lines = [f"{head}: {verdict or 'verified'} ({subject.seconds:.2f} s)"]
     lines += [f"  not run: {reason}" for reason in subject.not_run]

@@ -1,12 +1,13 @@
 """How `why` is shown."""
 
+from patchkit.counting import count
 from patchkit.results.why import Why, WhyHunk
 
 
 def text(result: Why) -> str:
     """Return the line and what brought it, or each hunk of the file."""
     if not result.line:
-        lines = [f"{result.path} at {result.pin}: {len(result.hunks)} hunks"]
+        lines = [f"{result.path} at {result.pin}: {count(len(result.hunks), 'hunk')}"]
         return "\n".join([*lines, *(_block(hunk) for hunk in result.hunks)])
     head = f"{result.path}:{result.line} at {result.pin}: {result.text.strip()}"
     if result.upstream_line:

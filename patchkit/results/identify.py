@@ -16,7 +16,8 @@ class Stray:
 class Identify:
     """`identify`: the release that a patch or a tree belongs to. same: how many of `blobs` are its own.
 
-    ties: releases that fit exactly as well. notes: what could not be looked at.
+    ties: releases that fit exactly as well. notes: what could not be looked at. series: the store's pin whose series
+    is in the tree; empty: none. topics: those that are in; strays are then the files that it does not touch.
     """
 
     verb: ClassVar[str] = "identify"
@@ -31,6 +32,8 @@ class Identify:
     strays: tuple[Stray, ...]
     looked_at: int
     notes: tuple[str, ...] = ()
+    series: str = ""
+    topics: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

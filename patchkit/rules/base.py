@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from patchkit.counting import count
 from patchkit.model import ChangeKind, Finding, Severity
 from patchkit.patchtext import blob_id
 from patchkit.rules.subject import Step, Subject
@@ -68,8 +69,9 @@ def find_beside(differing: Sequence[str], pin: str) -> Iterator[Finding]:
     """Yield the files of a checkout that the series does not touch and that are not the pin's: one finding for all."""
     if differing:
         some = ", ".join(differing[:_SOME]) + (f" and {len(differing) - _SOME} more" if len(differing) > _SOME else "")
+        many = count(len(differing), "file")
         yield Finding(
-            "PK206", Severity.ERROR, f"{len(differing)} files of the checkout beside the series are not the pin's",
+            "PK206", Severity.ERROR, f"{many} of the checkout beside the series: not the pin's",
             path=differing[0], found=some, hint=f"patchkit identify CHECKOUT; the series is proven on {pin} alone",
         )  # fmt: skip
 

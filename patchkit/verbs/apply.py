@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -132,7 +132,16 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
     base = {path: file.content for path, file in situation.base.items()}
     composition = compose(chosen, base)
     if not composition.ok:
-        raise conflict(work, composition, f"this {_kind(work)} does not apply")
+        needed = _with_needed(work, topics, base)
+        more = ", ".join(name for name in needed if name not in topics)
+        hint = f"patchkit apply {checkout.given} --pin {work.label} {' '.join(f'--topic {name}' for name in needed)}"
+        raise conflict(
+            work,
+            composition,
+            f"this {_kind(work)} does not apply",
+            found=f"it needs {more} before it" if more else "",
+            hint=hint if more else "",
+        )
     after = {path: _after(path, situation.base, composition, checkout) for path in disk}
     replacements = {
         path: Replacement(checkout.locate(path) or "", file.content, after[path].content, after[path].mode, file.mode)
@@ -145,6 +154,19 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
     new_record = others.with_layer(new_layer) if topics else record.without(key)
     contents = [(blob_id(file.content), file.content) for file in situation.base.values() if file.content is not None]
     return Plan(situation, topics, composition, replacements, record_documents(checkout.state, new_record, contents))
+
+
+def _with_needed(work: Work, topics: Sequence[str], base: Mapping[str, bytes | None]) -> tuple[str, ...]:
+    """Return these topics with those before them without which they do not apply; nothing if none help."""
+    last = max((at for at, topic in enumerate(work.topics) if topic.topic in topics), default=-1)
+    needed = list(work.topics[: last + 1])
+    if not compose(needed, base).ok:
+        return ()
+    for topic in reversed(work.topics[:last]):
+        fewer = [each for each in needed if each is not topic]
+        if topic.topic not in topics and compose(fewer, base).ok:
+            needed = fewer
+    return tuple(topic.topic for topic in needed)
 
 
 # -- what is there --------------------------------------------------------------------------------------------

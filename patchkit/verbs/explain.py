@@ -13,5 +13,9 @@ def explain_rule(name: str) -> Explained:
     rule = CATALOG.get(name.upper())
     if rule is None:
         family = [known for known in CATALOG if known[:3] == name.upper()[:3]]
-        raise ConfigError(f"there is no rule {name}", found=f"there are {', '.join(family or FAMILIES)}")
+        raise ConfigError(
+            f"there is no rule {name}" if name else "name a rule",
+            found=f"there are {', '.join(family or CATALOG)}",
+            hint=f"patchkit explain {next(iter(family or CATALOG))}",
+        )
     return Explained(name.upper(), FAMILIES[name.upper()[:3]], rule.title, rule.why, rule.mend)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from patchkit.counting import count
 from patchkit.errors import ConfigError, PatchkitError
 from patchkit.model import Met
 from patchkit.nightly.head import Head
@@ -317,5 +318,5 @@ def _subject(night: Night, carried: list[str], dropped: list[str]) -> str:
     if not night.carried:
         return f"{head} release as {night.tag}"
     told = f"{head} carry {', '.join(carried)}" + (f", drop {', '.join(dropped)}" if dropped else "")
-    short = f"{head} carry {len(carried)} topics" + (f", drop {len(dropped)}" if dropped else "")
+    short = f"{head} carry {count(len(carried), 'topic')}" + (f", drop {len(dropped)}" if dropped else "")
     return told if len(told) <= _SUBJECT_LENGTH else short

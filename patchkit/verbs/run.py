@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from patchkit.counting import count
 from patchkit.errors import PatchkitError
 from patchkit.render.json import text as render_json
 from patchkit.results.build import Build
@@ -101,13 +102,14 @@ def _apply(root: Path, name: str, access: Access) -> str:
         back = apply_series(checkout, root, name, Wish(reverse=True))
     assert not again.files, "applied twice, changed twice"
     assert len(back.files) == len(applied.files), "not all was taken out again"
-    return f"{applied.hunks} hunks in {len(applied.files)} files, no offset, again and back"
+    hunks, files = count(applied.hunks, "hunk"), count(len(applied.files), "file")
+    return f"{hunks} of the topics in {files}, no offset, again and back"
 
 
 def _verify(root: Path, name: str, access: Access) -> tuple[Verify, str]:
     result = verify_pins(root, [name], access)
     findings = sum(len(subject.findings) for subject in result.subjects)
-    note = f"{findings} findings" if findings else "every rule holds"
+    note = count(findings, "finding") if findings else "every rule holds"
     return result, note
 
 

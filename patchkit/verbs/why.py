@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from patchkit.counting import count
 from patchkit.errors import ConfigError
 from patchkit.headers import read_head
 from patchkit.model import SOURCE_PREFIX, LineKind
@@ -83,7 +84,7 @@ def _path(asked: str, touched: set[str]) -> str:
 def _line_of(file: PatchedFile, line: int, place: str) -> str:
     lines = file.after.lines if file.after else []
     if not 1 <= line <= len(lines):
-        raise ConfigError(f"the patched file has {len(lines)} lines", where=place)
+        raise ConfigError(f"the patched file has {count(len(lines), 'line')}", where=place)
     return lines[line - 1].decode("utf-8", "replace")
 
 

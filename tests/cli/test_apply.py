@@ -71,7 +71,7 @@ def test_conflict_is_3_with_hunk_line_and_reason(tree: Path, patch_file: Path) -
     assert result.stderr == (
         "error: this patch does not apply: 1 of 1 hunk has no place\n"
         f"  where: {PATH}#1 ({patch_file}:5)\n"
-        f'  found: {PATH}#1: line 5 is "line five", the patch expects "line 5"\n'
+        f'  found: line 5 is "line five", the patch expects "line 5"\n'
         "  kept:  checkout unchanged\n"
     )
 
@@ -98,7 +98,7 @@ def test_patch_and_pin_exclude_each_other(tree: Path, patch_file: Path) -> None:
 def test_the_shipped_series_on_a_tree_without_sglang_is_told_so(tree: Path) -> None:
     result = run("--root", ROOT, "--offline", "apply", tree, "--pin", "v0.5.12.post1")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "files that v0.5.12.post1 changes is here" in result.stderr
+    assert "not one of the files that v0.5.12.post1 changes is here" in result.stderr
     assert "hint:  name a checkout of sglang, a site-packages folder or the sglang package itself" in result.stderr
 
 
@@ -111,3 +111,38 @@ def test_the_shipped_series_on_another_release_names_each_missing_file(tree: Pat
     for section in sections:
         assert section.path in result.stderr
     assert "no such file" in result.stderr
+
+
+def test_several_hunks_without_a_place_are_told_once_each(tree: Path, patch_file: Path) -> None:
+    raw = patch_file.read_bytes()
+    patch_file.write_bytes(raw + raw.replace(b"a.py", b"b.py"))
+    (tree / PATH).write_bytes(BEFORE.replace(b"line 5", b"line five"))
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 3
+    assert result.stderr.count(f"{PATH}#1") == 1
+    assert result.stderr.count("b.py (") == 1
+    assert f'{PATH}#1 ({patch_file}:5): line 5 is "line five"' in result.stderr
+
+
+def test_check_is_answered_with_the_option_that_there_is(tree: Path) -> None:
+    result = run("apply", tree, "--check")
+    assert result.exit_code == 2
+    assert "--dry-run" in result.stderr
+    assert "--check" not in run("apply", "--help").stdout
+
+
+def test_patch_saved_with_crlf_is_told_how_to_mend_it(tree: Path, patch_file: Path) -> None:
+    patch_file.write_bytes(patch_file.read_bytes().replace(b"\n", b"\r\n"))
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 3
+    assert f"hint:  the patch was saved with CRLF line endings: sed -i 's/\\r$//' {patch_file}" in result.stderr
+
+
+@pytest.mark.parametrize("lines", [2, 3, 4], ids=["after diff --git and index", "after ---", "after +++"])
+def test_patch_cut_off_in_a_head_is_told_so(lines: int, tree: Path, patch_file: Path) -> None:
+    whole = patch_file.read_bytes()
+    cut = whole.replace(b"a.py", b"b.py").splitlines(keepends=True)[:lines]
+    patch_file.write_bytes(whole + b"".join(cut))
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 2
+    assert "cut off" in result.stderr or "changes nothing" in result.stderr

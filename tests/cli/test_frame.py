@@ -174,3 +174,12 @@ def test_names_are_completed_and_a_misspelt_one_is_corrected() -> None:
     result = CliRunner().invoke(main, [], env=asked, prog_name="patchkit")
     assert result.stdout.split() == ["plain,rebase", "plain,refresh", "plain,report"]
     assert "Did you mean 'refresh'" in CliRunner().invoke(main, ["refersh"]).stderr
+
+
+def test_explain_without_a_rule_and_with_an_unknown_one_lead_on() -> None:
+    nothing, unknown = CliRunner().invoke(main, ["explain"]), CliRunner().invoke(main, ["explain", "PK199"])
+    assert (nothing.exit_code, unknown.exit_code) == (2, 2)
+    assert "PK101, PK102" in nothing.stderr
+    assert "there is no rule PK199" in unknown.stderr
+    assert "PK201" not in unknown.stderr
+    assert unknown.stderr.endswith("hint:  patchkit explain PK101\n")

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -228,7 +229,7 @@ def test_another_release_lists_every_failing_hunk_and_says_which_it_is(upstream:
         f"{ALPHA}#1",
         f"{GONE}#1",
     ]
-    assert 'line 9 is "alpha = 99", the patch expects "alpha = 9"' in caught.value.found
+    assert 'line 9 is "alpha = 99", the patch expects "alpha = 9"' in caught.value.where
     assert caught.value.hint == "patchkit rebase --from v0.5.12.post1 --onto v0.5.13"
     assert snapshot(upstream.repository) == before
 
@@ -612,3 +613,19 @@ def test_without_git_in_path(wheel_tree: Path, upstream: Fixture, monkeypatch: p
         subprocess.run(["git"], check=False)
     put(wheel_tree, upstream.work())
     assert (wheel_tree / ALPHA).read_bytes() == DONE[ALPHA]
+
+
+def test_a_topic_alone_names_those_that_it_needs(tmp_path: Path) -> None:
+    contents = [b"one\ntwo\n", b"one\nTWO\n", b"one\nTwo!\n"]
+    topics = []
+    for name, (before, after) in zip(("base", "top"), pairwise(contents), strict=True):
+        ids = f"{blob_id(before)}..{blob_id(after)}".encode()
+        head = b"diff --git a/f b/f\nindex %s 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n" % ids
+        raw = head + b"-%s\n+%s\n" % (before.splitlines()[1], after.splitlines()[1])
+        topics.append(TopicPatch(name, read_patch(raw)))
+    (tmp_path / "f").write_bytes(contents[0])
+    work = Work("v0.5.16", tuple(topics), ("base.patch", "top.patch"), exact=True)
+    with pytest.raises(ConflictError) as caught:
+        put(tmp_path, work, "top")
+    assert "it needs base before it" in caught.value.found
+    assert caught.value.hint == f"patchkit apply {tmp_path} --pin v0.5.16 --topic base --topic top"

@@ -83,7 +83,7 @@ def is_listed(error: PatchkitError) -> bool:
     if isinstance(error, PatchError):
         return bool(error.rule)
     assert isinstance(error, ConflictError | ConfigError)
-    return any(words in f"{error.what}\n{error.found}" for words in STRICTER)
+    return any(words in f"{error.what}\n{error.where}\n{error.found}" for words in STRICTER)
 
 
 def seeds(config: pytest.Config) -> Iterator[int]:

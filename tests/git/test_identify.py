@@ -6,10 +6,12 @@ import pytest
 
 from patchkit.errors import ConfigError
 from patchkit.patchtext import blob_id
+from patchkit.render import render_text
 from patchkit.upstream import Access
 from patchkit.verbs.identify import identify
 from tests.git.releases import PREFIX, cache
 
+SHIPPED = Path(__file__).parents[2] / "patches"
 OLD = {"__init__.py": "", "srt/a.py": "x = 1\n", "srt/b.py": "y = 1\n"}
 NEW = {"__init__.py": "", "srt/a.py": "x = 2\n", "srt/b.py": "y = 1\n"}
 
@@ -65,3 +67,22 @@ def test_patch_without_index_lines_is_refused_with_a_way_on(tmp_path: Path, acce
     with pytest.raises(ConfigError) as caught:
         identify(tmp_path / "a.patch", access)
     assert "--upstream VERSION" in caught.value.hint
+
+
+def test_tree_with_the_series_of_the_store_is_told_so(tmp_path: Path, access: Access) -> None:
+    applied = {**NEW, "srt/a.py": "x = 9\n"}
+    folder = tmp_path / "store/patches/v0.5.14"
+    folder.mkdir(parents=True)
+    (folder / "series").write_text("one.patch\n")
+    ids = [blob_id(text.encode()) for text in (NEW["srt/a.py"], applied["srt/a.py"])]
+    name = f"{PREFIX}srt/a.py"
+    (folder / "one.patch").write_text(
+        f"diff --git a/{name} b/{name}\nindex {ids[0]}..{ids[1]} 100644\n--- a/{name}\n+++ b/{name}\n"
+        "@@ -1 +1 @@\n-x = 2\n+x = 9\n"
+    )
+    (folder / "pin.toml").write_text((SHIPPED / "v0.5.16/pin.toml").read_text().replace("0.5.16", "0.5.14"))
+    found = identify(write_tree(tmp_path / "src", applied), access, tmp_path / "store")
+    assert (found.series, found.topics, found.strays) == ("v0.5.14", ("one",), ())
+    assert "v0.5.14 with the series v0.5.14 applied (topics one); every other file is" in render_text(found)
+    without = identify(write_tree(tmp_path / "pristine", NEW), access, tmp_path / "store")
+    assert (without.series, without.same) == ("", 3)

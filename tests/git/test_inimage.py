@@ -1,5 +1,6 @@
 """The file that patches and proves an installed sglang, on real trees and real imports; no engine."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -412,3 +413,15 @@ def test_it_is_written_for_python_3_9() -> None:
     ast.parse(text, feature_version=(3, 9))
     assert "import patchkit" not in text
     assert "from patchkit" not in text
+
+
+def test_a_patch_cut_off_anywhere_ends_in_a_refusal_and_never_in_a_crash() -> None:
+    whole = (
+        b"diff --git a/python/sglang/a.py b/python/sglang/a.py\n--- a/python/sglang/a.py\n+++ b/python/sglang/a.py\n"
+        b"@@ -1,2 +1,2 @@\n one\n-two\n\\ No newline at end of file\n+three\n\\ No newline at end of file\n"
+    )
+    for length in range(len(whole)):
+        with contextlib.suppress(inimage.RefusalError):
+            inimage.read_patch(whole[:length])
+    with pytest.raises(inimage.RefusalError, match="cannot be applied"):
+        inimage.read_patch(whole[: whole.index(b"+three")])

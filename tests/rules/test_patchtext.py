@@ -171,3 +171,18 @@ def test_a_header_made_to_be_slow_is_refused_at_once() -> None:
     with pytest.raises(PatchError):
         read_patch(raw)
     assert time.perf_counter() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"--- a/x\n+++ ../x\n", id="plain"),
+        pytest.param(b"diff --git a/x ../x\n--- a/x\n+++ ../x\n", id="git"),
+        pytest.param(b"diff --git a/x b/x\n--- ../x\n+++ b/x\n", id="git, one line"),
+    ],
+)
+def test_name_that_leads_upwards_is_refused_before_its_first_directory_is_taken_off(head: bytes) -> None:
+    with pytest.raises(PatchError) as caught:
+        read_patch(head + b"@@ -1 +1 @@\n-a\n+b\n")
+    assert caught.value.rule == "PK111"
+    assert "'../x': outside the tree" in caught.value.what
