@@ -85,7 +85,12 @@ def test_offline_says_what_is_missing(access: Access) -> None:
         bring_version(VERSION, Access(access.cache, offline=True))
 
 
-def test_unknown_release_is_a_command_error(index: Path, access: Access) -> None:
+def test_unknown_release_is_told_from_an_index_that_does_not_answer(
+    index: Path, access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError, match=r"no release 0\.5\.98"):
+        bring_version("0.5.98", access)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index / "gone"))
     with pytest.raises(CommandError, match="pip"):
         bring_version("0.5.98", access)
 
