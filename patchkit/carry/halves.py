@@ -7,6 +7,7 @@ from patchkit.carry.cases import Case
 from patchkit.carry.likeness import is_like_fresh
 from patchkit.carry.nouns import Action, Cause, Outcome, Stage
 from patchkit.carry.scene import Scene
+from patchkit.carry.upstreamed import keeps_replaced
 from patchkit.carry.wording import bound_names, telling, words
 
 NEARLY_ALL = 0.75
@@ -40,6 +41,8 @@ def _nearly_landed(outcomes: Sequence[Outcome], scene: Scene) -> str:
     novel = gain - loss
     scope = scene.scope_of(outcomes[0].edit)
     if len(novel) < LEAST_LINES or not scene.has_scope(scope):
+        return ""
+    if any(keeps_replaced(outcome.edit, scene) for outcome in outcomes):
         return ""
     fresh = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
     common = [line for line in novel if fresh[line] or is_like_fresh(line, scene)]

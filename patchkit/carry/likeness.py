@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from difflib import SequenceMatcher
 
 from patchkit.carry.follow import Library
@@ -44,19 +45,27 @@ def half_upstreamed(outcome: Outcome, scene: Scene, library: Library) -> str:
 
 def is_like_fresh(line: str, scene: Scene) -> bool:
     """Whether a line newly sets the same as a new upstream line, or says it in nearly the same words."""
+    key = key_of(line)
+    return is_alike(line, scene.fresh, by_key=all(key != key_of(known) for known in scene.base.said))
+
+
+def is_alike(line: str, others: Collection[str], *, by_key: bool = True) -> bool:
+    """Whether one of some lines says nearly the same words, or (by_key) sets the same."""
     if line[0] == '"':
-        return False
+        return line in others
     key = key_of(line)
     starts = (line[:LIKE_START], line.removeprefix("self.")[:LIKE_START])
     near = [
         other
-        for other in scene.fresh
+        for other in others
         if abs(len(other) - len(line)) <= NEARLY_LENGTH
         and (other.startswith(starts[0]) or other.removeprefix("self.").startswith(starts[1]))
     ]
-    if key and any(key == key_of(other) for other in near) and all(key != key_of(known) for known in scene.base.said):
+    if key and by_key and any(key == key_of(other) for other in near):
         return True
-    matchers = (SequenceMatcher(None, line, other, autojunk=False) for other in near)
+    role = key.removeprefix("self.")
+    same_role = (other for other in near if not key or key_of(other).removeprefix("self.") in {"", role})
+    matchers = (SequenceMatcher(None, line, other, autojunk=False) for other in same_role)
     return any(one.real_quick_ratio() >= LIKE and one.quick_ratio() >= LIKE and one.ratio() >= LIKE for one in matchers)
 
 

@@ -2,8 +2,11 @@
 
 from collections import Counter
 
+from patchkit.carry.blocks import enclosing
+from patchkit.carry.likeness import is_alike
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
 from patchkit.carry.scene import Scene
+from patchkit.carry.sites import Contact, find_sites
 from patchkit.carry.wording import bound_names, key_of, telling
 from patchkit.scopes import MODULE
 
@@ -71,11 +74,30 @@ def _verbatim(edit: Edit, scene: Scene) -> Outcome | None:
         return None
     if any(after[line] > before[line] - n for line, n in loss.items()):
         return None
-    weight = sum(len(line) * n for line, n in gain.items())
-    near = _fresh_near(edit, scene)
+    near = {scene.new.telling[at]: at for at in _fresh_at(edit, scene)}
     if sum(gain.values()) < FEW_LINES and any(line not in near for line in gain):
         return None
-    return _drop(edit, f"upstream has these lines in {scope} of {scene.path}", suspect=weight < SURE_LENGTH)
+    evidence = f"upstream has these lines in {scope} of {scene.path}"
+    if not any(_same_block(edit, at, scene) for line, at in near.items() if line in gain) and _is_untouched(
+        edit, scene
+    ):
+        return _drop(edit, f"{evidence}, but at another place", suspect=True)
+    return _drop(edit, evidence, suspect=sum(len(line) * n for line, n in gain.items()) < SURE_LENGTH)
+
+
+def _is_untouched(edit: Edit, scene: Scene) -> bool:
+    """Whether upstream changed nothing at the edit's place: what it has of the edit was written for another one."""
+    return find_sites(edit, scene.base.lines, scene.alignment)[0].contact is Contact.CLEAN
+
+
+def _same_block(edit: Edit, at: int, scene: Scene) -> bool:
+    """Whether the line of the new text that says what one of the edit's says stands in the same block as that one."""
+    said = scene.new.telling[at]
+    return any(
+        enclosing(scene.theirs.lines, there)[:1] == enclosing(scene.new.lines, at)[:1]
+        for there in range(edit.at, edit.at + len(edit.new))
+        if scene.theirs.telling[there] == said
+    )
 
 
 def _same_definition(edit: Edit, scene: Scene) -> Outcome | None:
@@ -95,19 +117,20 @@ def _same_definition(edit: Edit, scene: Scene) -> Outcome | None:
 def _landed_names(edit: Edit, scene: Scene) -> Outcome | None:
     """Every name that the edit brings is one that upstream newly has: in this scope, or with the whole feature."""
     names = scene.vocabulary.names_in(edit.new)
-    if not names or not names <= scene.vocabulary.landed:
+    if not names or not names <= scene.vocabulary.landed or keeps_replaced(edit, scene):
         return None
     scope = scene.scope_of(edit)
     shown = ", ".join(sorted(names)[:4])
-    if scene.has_scope(scope):
-        fresh = scene.words_in(scene.new, scope) - scene.words_in(scene.base, scope)
-        if names <= fresh:
-            rest = _own_conditions(edit, scene, scope)
-            evidence = f"upstream newly has {shown} in {scope} of {scene.path}"
-            return _drop(edit, evidence + (f", but not: {rest}" if rest else ""), suspect=bool(rest))
+    here = scene.has_scope(scope) and names <= scene.words_in(scene.new, scope) - scene.words_in(scene.base, scope)
+    rest = _own_condition(edit, scene, scope) if here else ""
+    unsaid = rest or _unsaid_use(edit, scene, scope) if here else ""
+    if here and not unsaid:
+        return _drop(edit, f"upstream newly has {shown} in {scope} of {scene.path}")
     landed, whole = scene.vocabulary.feature(names)
-    if len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
+    if not rest and len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
         return _drop(edit, f"upstream has the feature: {shown} and {len(landed)} of its {len(whole)} names")
+    if here:
+        return _drop(edit, f"upstream newly has {shown} in {scope} of {scene.path}, but not: {unsaid}", suspect=True)
     return None
 
 
@@ -124,11 +147,20 @@ def _same_binding(edit: Edit, scene: Scene) -> Outcome | None:
     return _drop(edit, f"upstream newly binds {', '.join(sorted(names))} in {scope} of {scene.path}")
 
 
-def _own_conditions(edit: Edit, scene: Scene, scope: str) -> str:
+def _own_condition(edit: Edit, scene: Scene, scope: str) -> str:
     """Return a condition of the edit that upstream's version does not have."""
     there = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
     for line in telling(edit.new):
         if line.startswith(_CONDITIONS) and not there[line] and not scene.vocabulary.names_in([line]):
+            return line
+    return ""
+
+
+def _unsaid_use(edit: Edit, scene: Scene, scope: str) -> str:
+    """Return a line with a name that the edit brings which is like nothing that upstream newly has in the scope."""
+    there = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
+    for line in telling(edit.new):
+        if scene.vocabulary.names_in([line]) and not line.startswith(_CONDITIONS) and not is_alike(line, there):
             return line
     return ""
 
@@ -140,7 +172,7 @@ def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
         return None
     gain = Counter(telling(edit.new)) - Counter(telling(scene.base.lines[edit.lo : edit.hi]))
     keys = {line: key_of(line) for line in gain}
-    if not gain or any(not key for key in keys.values()):
+    if not gain or keeps_replaced(edit, scene) or any(not key for key in keys.values()):
         return None
     wanted = set(keys.values())
     if not wanted <= scene.new_keys(scope):
@@ -150,9 +182,20 @@ def _same_key(edit: Edit, scene: Scene) -> Outcome | None:
     return _drop(edit, f"upstream newly sets {', '.join(sorted(wanted))} in {scope} of {scene.path}")
 
 
+def keeps_replaced(edit: Edit, scene: Scene) -> bool:
+    """Whether upstream still has each line that the edit takes away: then it did not make this change here."""
+    replaced = [at for at in range(edit.lo, edit.hi) if scene.base.telling[at]]
+    return bool(replaced) and all(scene.alignment.keeps(at) for at in replaced)
+
+
 def _fresh_near(edit: Edit, scene: Scene) -> set[str]:
-    """Return the telling lines that upstream newly has within a few lines of the edit's place."""
+    """Return what upstream newly says within a few lines of the edit's place."""
+    return {scene.new.telling[at] for at in _fresh_at(edit, scene)}
+
+
+def _fresh_at(edit: Edit, scene: Scene) -> list[int]:
+    """Return the new text's lines that come from no old line and stand within a few lines of the edit's place."""
     low, high = scene.alignment.around(edit.lo, edit.hi)
     lo, hi = scene.alignment.new_index(low) + 1, scene.alignment.new_index(high)
     window = range(max(0, lo - NEAR), min(len(scene.new.lines), hi + NEAR))
-    return {scene.new.telling[at] for at in window if at in scene.fresh_lines}
+    return [at for at in window if at in scene.fresh_lines]

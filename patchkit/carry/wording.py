@@ -14,7 +14,7 @@ _SAYS = re.compile(r"\w\w")
 _KEY = re.compile(
     r"""(?P<definition>(?:async )?def \w+|class \w+)"""
     r"""|(?P<member>\w+:) [^=]+(?:=.*)?$"""  # a field or parameter, with or without a default
-    r"""|(?P<name>[\w.]+) ?=(?!=)"""
+    r"""|(?P<name>[\w.]+)(?P<sets> ?=)(?!=)"""
     r"""|(?P<flag>"--[\w-]+")"""
 )
 _TRIVIAL = frozenset(
@@ -64,6 +64,8 @@ def bound_names(code: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def key_of(line: str) -> str:
-    """Return what a line sets: the name, member or flag; "" for a line that sets nothing."""
+    """Return what a line sets: "x =" a variable, "x=" an argument, "x:" a member, or a flag; "" for nothing."""
     match = _KEY.match(line)
-    return (match["definition"] or match["name"] or match["member"] or match["flag"] or "") if match else ""
+    if match is None:
+        return ""
+    return match["definition"] or match["member"] or match["flag"] or match["name"] + match["sets"]
