@@ -3,7 +3,8 @@
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,8 +14,9 @@ _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _STORE = re.compile(rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)|setattr\([^\n]*?[\"'](\w+)[\"']")
 _HEIR = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
-_SECTIONS = ("words", "stores", "definitions", "heirs")
-_FORMAT = 1  # raised when the text below changes
+_SECTIONS = ("paths", "words", "stores", "definitions", "heirs")
+_FEW = 100  # files that are read one by one; whoever asks for more reads them all
+_FORMAT = 2  # raised when the text below changes
 
 
 class NameIndex:
@@ -54,9 +56,13 @@ class NameIndex:
     def read(self, path: str) -> bytes | None:
         """Return a file of the unpatched tree; None where there is none."""
         if path not in self._contents:
+            if path.endswith(".py") and not self._has(path):
+                return None  # an import asks for several, of which one is there
             if not self._asked:
                 self._contents.update(self._fetch(self._read_last_time()))
             self._asked.add(path)
+            if len(self._asked) > _FEW:
+                self._contents.update(self.sources())
             if path not in self._contents:
                 self._contents.update(self._fetch([path]))
         return self._contents[path]
@@ -74,6 +80,9 @@ class NameIndex:
         except FileNotFoundError:
             return set()
 
+    def _has(self, path: str) -> bool:
+        return b"\n" + os.fsencode(path) + b"\n" in self._names["paths"]
+
     def has_word(self, word: str) -> bool:
         """Whether the identifier stands anywhere in the Python files of the unpatched tree."""
         return word.encode() in self._words
@@ -84,19 +93,25 @@ class NameIndex:
 
     def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
         """Return (path, line) of each class or function of this bare name."""
-        found = re.finditer(rb"^%s\t(\d+)\t(.*)$" % re.escape(name.encode()), self._names["definitions"], re.MULTILINE)
-        return tuple((os.fsdecode(match[2]), int(match[1])) for match in found)
+        found = _entries_of(self._definitions, name)
+        return tuple((os.fsdecode(path), int(line)) for path, line in found)
 
     def heirs(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return (path, name) of each class that names this one as a base."""
-        found = re.finditer(
-            rb"^(\w+)\t(.*)\t.*\b%s\b.*$" % re.escape(name.encode()), self._names["heirs"], re.MULTILINE
-        )
-        return tuple((os.fsdecode(match[2]), match[1].decode()) for match in found)
+        found = _entries_of(self._heirs, name)
+        return tuple((os.fsdecode(path), heir.decode()) for path, heir in found)
 
     @cached_property
     def _words(self) -> frozenset[bytes]:
         return frozenset(self._names["words"].split(b"\n"))
+
+    @cached_property
+    def _definitions(self) -> Sequence[bytes]:
+        return self._names["definitions"].split(b"\n")[1:-1]
+
+    @cached_property
+    def _heirs(self) -> Sequence[bytes]:
+        return self._names["heirs"].split(b"\n")[1:-1]
 
     def sources(self) -> Mapping[str, bytes]:
         """Return every Python file of the unpatched tree."""
@@ -116,21 +131,29 @@ class NameIndex:
         return names
 
 
+def _entries_of(lines: Sequence[bytes], name: str) -> Iterator[list[bytes]]:
+    """Yield what stands behind the name on each of its lines, which are sorted: a release asks for 10,000 names."""
+    key = name.encode() + b"\t"
+    at = bisect_left(lines, key)
+    while at < len(lines) and lines[at].startswith(key):
+        yield lines[at].split(b"\t")[1:]
+        at += 1
+
+
 def _read_names(sources: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return each section as lines: text that is searched as it is, with nothing to be parsed."""
-    words: set[bytes] = set()
-    stores: set[bytes] = set()
-    definitions, heirs = [], []
-    for name, text in sorted(sources.items()):
+    """Return each section as sorted lines: text that is searched as it is, with nothing to be parsed."""
+    found: dict[str, set[bytes]] = {section: set() for section in _SECTIONS}
+    for name, text in sources.items():
         path = os.fsencode(name)
-        words.update(_WORD.findall(text))
-        stores.update(first or second for first, second in _STORE.findall(text))
+        found["paths"].add(path)
+        found["words"].update(_WORD.findall(text))
+        found["stores"].update(first or second for first, second in _STORE.findall(text))
         for match in _DEFINITION.finditer(text):
-            definitions.append(b"%s\t%d\t%s" % (match[1], text.count(b"\n", 0, match.start(1)) + 1, path))
+            line = text.count(b"\n", 0, match.start(1)) + 1
+            found["definitions"].add(b"%s\t%s\t%d" % (match[1], path, line))
         for match in _HEIR.finditer(text):
-            heirs.append(b"%s\t%s\t%s" % (match[1], path, b" ".join(match[2].split())))
-    found = {"words": sorted(words), "stores": sorted(stores), "definitions": definitions, "heirs": heirs}
-    return {section: b"\n" + b"\n".join(lines) + b"\n" for section, lines in found.items()}
+            found["heirs"].update(b"%s\t%s\t%s" % (base, path, match[1]) for base in _WORD.findall(match[2]))
+    return {section: b"\n" + b"\n".join(sorted(found[section])) + b"\n" for section in _SECTIONS}
 
 
 def _write(path: Path, content: bytes) -> None:

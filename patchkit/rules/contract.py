@@ -1,12 +1,14 @@
-"""PK605-PK608: what the added lines rely on is still there and still takes these arguments, and callers still fit."""
+"""PK605-PK607, PK609: what the added lines rely on is still there and still takes these arguments."""
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from patchkit.model import Finding, Severity
 from patchkit.rules.signature import Signature, constructor_of, misfit, signature_of
-from patchkit.rules.subject import Definition, Function, PatchedFile, Source, Subject, finding_at
+from patchkit.rules.subject import Definition, Function, PatchedFile, Subject, UpstreamIndex, finding_at
 from patchkit.rules.symbols import (
     Kind,
     Place,
@@ -22,12 +24,54 @@ from patchkit.rules.symbols import (
 )
 
 _Use = tuple[ast.AST, Place]
+_IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_STORED = re.compile(rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_GIVEN = re.compile(rb"\b(?:def|class) (\w+)|^[ \t]*(\w+)[ \t]*[:=]|[\"'](\w+)[\"']", re.MULTILINE)
 # What values of Python's own types have; their type is not followed.
 _BUILT_IN = {name for kind in (str, bytes, list, dict, set, tuple, int, float, BaseException) for name in dir(kind)}
 
 
+@dataclass(frozen=True)
+class _Tree:
+    """The patched tree, with the names that the series itself gives."""
+
+    symbols: Symbols
+    subject: Subject
+
+    @property
+    def index(self) -> UpstreamIndex:
+        """The names of the unpatched tree."""
+        assert self.subject.index is not None
+        return self.subject.index
+
+    @cached_property
+    def stored(self) -> frozenset[bytes]:
+        """Each attribute that a touched file assigns on some object."""
+        return frozenset(name for text in self._texts for name in _STORED.findall(text))
+
+    @cached_property
+    def given(self) -> frozenset[bytes]:
+        """Each name that a touched file defines, assigns, or has in a string, as register_parameter("x", ...)."""
+        found = (match for text in self._texts for match in _GIVEN.finditer(text))
+        return self.stored | {match[match.lastindex or 0] for match in found}
+
+    def is_own(self, file: PatchedFile, node: ast.expr) -> bool:
+        """Whether most attributes that the unpatched file takes from this expression are ones that upstream gives."""
+        if file.before is None:
+            return False
+        taken = re.compile(rb"(?<![\w.])%s\.(\w+)" % re.escape(ast.unparse(node).encode()))
+        names = {name.decode() for name in taken.findall(file.before.text)}
+        own = [name for name in names if self.index.is_stored(name) or self.index.definitions(name)]
+        return 2 * len(own) > len(names)
+
+    @cached_property
+    def _texts(self) -> list[bytes]:
+        return [file.after.text for file in self.subject.python_files() if file.after]
+
+
 def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
     """Yield each use in an added line that the patched tree does not answer."""
+    tree = _Tree(symbols, subject)
     for file in subject.python_files():
         assert file.after is not None
         if file.after.tree is None:
@@ -35,14 +79,15 @@ def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
         for node, place in _added_uses(file, file.after.tree.body, Place(file.after)):
             match node:
                 case ast.Import() | ast.ImportFrom():
-                    yield from _imports(symbols, file, node)
+                    found = list(_imports(symbols, file, node))
+                    if found and not _may_fail(file.after.tree, node):
+                        yield from found
                 case ast.Attribute(ctx=ast.Load()):
-                    yield from _attribute(symbols, subject, file, node, place)
+                    yield from _attribute(tree, file, node, place)
                 case ast.Call():
-                    yield from _call(symbols, file, node, place)
+                    yield from _call(tree, file, node, place)
                 case _:
                     pass
-        yield from _callers(subject, file)
 
 
 def _added_uses(file: PatchedFile, body: list[ast.stmt], place: Place) -> Iterator[_Use]:
@@ -92,6 +137,32 @@ def _imports(symbols: Symbols, file: PatchedFile, node: ast.Import | ast.ImportF
             yield _import_finding(file, line, what)
 
 
+def _may_fail(tree: ast.Module, node: ast.stmt) -> bool:
+    """Whether the import stands where its failure is taken: in a `try` for it, or in a `suppress`."""
+    for each in ast.walk(tree):
+        match each:
+            case ast.Try(body=body, handlers=handlers):
+                taken = [last_name(name) for handler in handlers for name in _taken(handler)]
+            case ast.With(body=body, items=[ast.withitem(context_expr=ast.Call(args=names) as call)]):
+                taken = [last_name(name) for name in names] if last_name(call) == "suppress" else []
+            case _:
+                continue
+        if _IMPORT_ERRORS & set(taken) and any(node is below for statement in body for below in ast.walk(statement)):
+            return True
+    return False
+
+
+def _taken(handler: ast.ExceptHandler) -> list[ast.expr]:
+    """Return the exceptions that a handler names; one that names none takes all."""
+    match handler.type:
+        case None:
+            return [ast.Name("BaseException")]
+        case ast.Tuple(elts=names):
+            return names
+        case name:
+            return [name]
+
+
 def _alias_line(file: PatchedFile, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> int:
     return alias.lineno if file.origin_at(alias.lineno) else node.lineno
 
@@ -103,53 +174,44 @@ def _import_finding(file: PatchedFile, line: int, message: str) -> Finding:
 # -- PK605: attributes ------------------------------------------------------------------------------------
 
 
-def _attribute(
-    symbols: Symbols, subject: Subject, file: PatchedFile, node: ast.Attribute, place: Place
-) -> Iterator[Finding]:
+def _attribute(tree: _Tree, file: PatchedFile, node: ast.Attribute, place: Place) -> Iterator[Finding]:
+    symbols = tree.symbols
     owner = type_of(symbols, node.value, place)
     chain = ast.unparse(node)
     line = node.end_lineno or node.lineno
     if owner.is_class:
         assert isinstance(owner.node, ast.ClassDef)
-        if symbols.has_member(owner, node.attr) is False and not _is_given_elsewhere(
-            symbols, subject, file, owner, node
-        ):
+        if symbols.has_member(owner, node.attr) is False and not _is_given_elsewhere(tree, file, owner, node):
             what = f"`{chain}` is not there: {owner.node.name} has no {node.attr}"
             yield finding_at("PK605", file, line, what, found=_successors(symbols, owner, node.attr),
                              hint="use its new place, or let the topic add it")  # fmt: skip
         return
     module = named(symbols, node.value, place)
     if module.kind is not Kind.MODULE or module.source is None:
-        yield from _nowhere(symbols, subject, file, node, place)
+        yield from _nowhere(tree, file, node, place)
         return
-    if symbols.look_up(module.source, node.attr).kind is Kind.MISSING and not _is_submodule(module, node, subject):
+    if symbols.look_up(module.source, node.attr).kind is Kind.MISSING and not _is_submodule(tree, module, node):
         what = f"`{chain}` is not there: the module has no {node.attr}"
         yield finding_at("PK605", file, line, what, hint="upstream moved or renamed it")
 
 
-def _nowhere(
-    symbols: Symbols, subject: Subject, file: PatchedFile, node: ast.Attribute, place: Place
-) -> Iterator[Finding]:
-    """Yield an attribute of an object of unknown type whose name stands nowhere in the tree: renamed, or misspelt."""
-    assert subject.index is not None
+def _nowhere(tree: _Tree, file: PatchedFile, node: ast.Attribute, place: Place) -> Iterator[Finding]:
+    """Yield an attribute of an object of unknown type whose name stands nowhere in the tree: renamed, or misspelt.
+
+    The object must be upstream's own, as the attributes show that upstream's lines of this file take from it:
+    what a tensor or a library's object has is not written in this tree.
+    """
     root: ast.expr = node
     while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
         root = root.func if isinstance(root, ast.Call) else root.value
     if (
         not isinstance(root, ast.Name)
-        or _is_foreign(symbols, root.id, place)
+        or _is_foreign(tree.symbols, root.id, place)
         or node.attr in _BUILT_IN
         or node.attr[:2] == "__"
     ):
         return
-    if subject.index.has_word(node.attr):
-        return
-    # Given by the series: defined, assigned, or named in a string, as register_parameter("x", ...) does.
-    gives = re.compile(
-        rb"\b(def|class) %s\b|\.%s\b\s*(:[^=\n]+)?=(?!=)|^\s*%s\s*[:=]|[\"']%s[\"']" % ((node.attr.encode(),) * 4),
-        re.MULTILINE,
-    )
-    if any(each.after and gives.search(each.after.text) for each in subject.python_files()):
+    if tree.index.has_word(node.attr) or node.attr.encode() in tree.given or not tree.is_own(file, node.value):
         return
     what = f"`{ast.unparse(node)}`: the name {node.attr} stands nowhere in the tree"
     yield finding_at("PK609", file, node.end_lineno or node.lineno, what, severity=Severity.WARNING,
@@ -164,32 +226,29 @@ def _is_foreign(symbols: Symbols, name: str, place: Place) -> bool:
     return any(not is_own(each.module) for each in imports)
 
 
-def _is_submodule(module: Symbol, node: ast.Attribute, subject: Subject) -> bool:
+def _is_submodule(tree: _Tree, module: Symbol, node: ast.Attribute) -> bool:
     assert module.source is not None
     folder = module.source.path.removesuffix("__init__.py")
     names = (f"{folder}{node.attr}.py", f"{folder}{node.attr}/__init__.py")
-    return any(name in subject.files or (subject.index and subject.index.read(name) is not None) for name in names)
+    return any(tree.symbols.source(name) is not None for name in names)
 
 
-def _is_given_elsewhere(
-    symbols: Symbols, subject: Subject, file: PatchedFile, owner: Symbol, node: ast.Attribute
-) -> bool:
+def _is_given_elsewhere(tree: _Tree, file: PatchedFile, owner: Symbol, node: ast.Attribute) -> bool:
     """Whether the attribute comes from outside of the class.
 
     That is so where the unpatched file uses the same chain, where some line sets it on an instance, and where a
     class that inherits has it: a mixin, or an annotation that names a base.
     """
-    assert subject.index is not None
     chain = re.compile(rb"(?<![\w.])%s\b" % re.escape(ast.unparse(node).encode()))
     if file.before is not None and chain.search(file.before.text):
         return True
-    stored = re.compile(rb"\.%s[ \t]*(:[^=\n]+)?=(?!=)" % node.attr.encode())
-    if subject.index.is_stored(node.attr) or any(
-        each.after and stored.search(each.after.text) for each in subject.python_files()
-    ):
+    if tree.index.is_stored(node.attr) or node.attr.encode() in tree.stored:
         return True
     assert isinstance(owner.node, ast.ClassDef)
-    return any(symbols.has_member(heir, node.attr) is not False for heir in symbols.heirs(subject, owner.node.name))
+    heirs = list(tree.symbols.heirs(tree.subject, owner.node.name))
+    if not heirs and ("Mixin" in owner.node.name or "/test/" in file.path):
+        return True  # whoever takes it in is outside of the tree: a test case
+    return any(tree.symbols.has_member(heir, node.attr) is not False for heir in heirs)
 
 
 def _successors(symbols: Symbols, owner: Symbol, name: str) -> str:
@@ -204,25 +263,15 @@ def _successors(symbols: Symbols, owner: Symbol, name: str) -> str:
     return f"there is {', '.join(sorted(set(places)))}" if places else ""
 
 
-def _sources(subject: Subject) -> Iterator[tuple[str, bytes]]:
-    """Yield every Python file of the patched tree."""
-    assert subject.index is not None
-    for path, text in subject.index.sources().items():
-        if path not in subject.files:
-            yield path, text
-    for file in subject.python_files():
-        if file.after is not None:
-            yield file.path, file.after.text
-
-
 # -- PK607: calls in added lines --------------------------------------------------------------------------
 
 
-def _call(symbols: Symbols, file: PatchedFile, node: ast.Call, place: Place) -> Iterator[Finding]:
+def _call(tree: _Tree, file: PatchedFile, node: ast.Call, place: Place) -> Iterator[Finding]:
+    symbols = tree.symbols
     called = callee(symbols, node.func, place)
     signature = _signature(symbols, called, is_bound=_is_bound(symbols, node, place))
     reason = misfit(node, signature) if signature else ""
-    if not reason:
+    if not reason or _fits_an_heir(tree, node, place):
         return
     first, last = node.lineno, node.end_lineno or node.lineno
     line = next((at for at in range(first, last + 1) if file.origin_at(at)), first)
@@ -232,6 +281,21 @@ def _call(symbols: Symbols, file: PatchedFile, node: ast.Call, place: Place) -> 
         "PK607", file, line, f"the call of {last_name(node.func)} does not fit: {reason}",
         found=f"defined at {called.source.path}:{called.node.lineno}", hint="give the arguments as it takes them now",
     )  # fmt: skip
+
+
+def _fits_an_heir(tree: _Tree, node: ast.Call, place: Place) -> bool:
+    """Whether the object may be of a class further down, whose method of this name takes these arguments."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    owner = type_of(tree.symbols, node.func.value, place)
+    heirs = tree.symbols.heirs(tree.subject, owner.node.name) if isinstance(owner.node, ast.ClassDef) else ()
+    for heir in heirs:
+        assert isinstance(heir.node, ast.ClassDef)
+        method = tree.symbols.members(heir.node).methods.get(node.func.attr)
+        signature = signature_of(method, is_bound=True) if method else None
+        if method and (signature is None or not misfit(node, signature)):
+            return True
+    return False
 
 
 def _is_bound(symbols: Symbols, node: ast.Call, place: Place) -> bool:
@@ -247,66 +311,3 @@ def _signature(symbols: Symbols, called: Symbol, *, is_bound: bool) -> Signature
     if called.kind is Kind.FUNCTION and isinstance(called.node, Function):
         return signature_of(called.node, is_bound=is_bound)
     return None
-
-
-# -- PK608: upstream's callers of what the series changed -------------------------------------------------
-
-
-def _callers(subject: Subject, file: PatchedFile) -> Iterator[Finding]:
-    """Yield each call in an upstream line that no longer fits a function whose signature the series changed."""
-    if file.before is None or file.after is None:
-        return
-    changed = {name: each for name, each in _functions(file.after).items() if _has_new_header(file, each)}
-    former = _functions(file.before) if changed else {}
-    for name, function in changed.items():
-        before = former.get(name)
-        if before is None or ast.dump(before.args) == ast.dump(function.args):
-            continue
-        origin = next((each for each in file.origins[function.lineno - 1 : function.end_lineno] if each), None)
-        for path, line, reason in _misfitting_callers(subject, name, before, function):
-            yield Finding(
-                "PK608", Severity.ERROR, f"upstream's call of {name} no longer fits: {reason}", path=path, line=line,
-                topic=origin.topic if origin else "", patch_file=origin.patch_file if origin else "",
-                patch_line=origin.patch_line if origin else 0,
-                found=f"the series changed the signature at {file.path}:{function.lineno}",
-                hint="give the new argument a default, or change this caller in the same topic",
-            )  # fmt: skip
-
-
-def _has_new_header(file: PatchedFile, function: Function) -> bool:
-    """Whether the series added a line of the signature, but did not add the function as a whole."""
-    return file.has_added(function.lineno, function.body[0].lineno - 1) and not file.is_added(
-        function.lineno, function.end_lineno or function.lineno
-    )
-
-
-def _functions(source: Source) -> Mapping[str, Function]:
-    """Return each module-level function and method by its qualified name."""
-    found: dict[str, Function] = {}
-    for node in source.tree.body if source.tree else ():
-        if isinstance(node, Function):
-            found[node.name] = node
-        elif isinstance(node, ast.ClassDef):
-            found.update({f"{node.name}.{each.name}": each for each in node.body if isinstance(each, Function)})
-    return found
-
-
-def _misfitting_callers(
-    subject: Subject, name: str, before: Function, after: Function
-) -> Iterator[tuple[str, int, str]]:
-    """Yield (path, line, reason) of each call that fitted the former signature and does not fit the new one."""
-    is_method = "." in name
-    assert subject.index is not None
-    old, new = signature_of(before, is_bound=is_method), signature_of(after, is_bound=is_method)
-    if old is None or new is None or len(subject.index.definitions(after.name)) != 1:
-        return  # where several have this name, which one a call means cannot be told
-    called = re.compile(rb"\b%s\s*\(" % after.name.encode())
-    for path, text in _sources(subject):
-        tree = Source(path, text).tree if called.search(text) else None
-        for node in ast.walk(tree) if tree else ():
-            if not isinstance(node, ast.Call) or last_name(node.func) != after.name:
-                continue
-            if isinstance(node.func, ast.Attribute) != is_method or misfit(node, old):
-                continue
-            if reason := misfit(node, new):
-                yield path, node.lineno, reason

@@ -4,16 +4,18 @@ import ast
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from patchkit.model import Finding, Severity
+from patchkit.rules.paths import Paths, Statement, bodies_of, leaves, names_in
 from patchkit.rules.subject import Definition, Function, PatchedFile, Subject, finding_at
+from patchkit.rules.symbols import last_name
 
 # A second definition under one of these is how the decorator works, not a mistake.
 _REPEATING_DECORATORS = {"overload", "setter", "getter", "deleter", "register", "register_fake", "dispatch"}
-# Calls whose second run on one path frees, ends or counts a thing twice. `append`, `log` and the like may repeat.
+# Calls whose second run on one path frees, ends or counts a thing twice. `append`, `log` and the like may repeat, and
+# so may `clear`, and a `pop` that is told what to give where nothing is left.
 _ONCE = ("release", "free", "abort", "close", "delete", "remove", "pop", "unlock", "deregister", "dec_", "decrement",
-         "clear", "stream_output", "finish", "conclude", "send_", "increment")  # fmt: skip
+         "stream_output", "finish", "conclude", "send_", "increment")  # fmt: skip
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -51,7 +53,7 @@ def _bindings(owner: ast.Module | Definition) -> dict[str, list[ast.stmt]]:
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=value)
             ) if isinstance(owner, ast.ClassDef | ast.Module):
-                if name != "_" and not (value and name in _names(value)):
+                if name != "_" and not (value and name in names_in(value)):
                     found[name].append(statement)
             case _:
                 pass
@@ -92,30 +94,10 @@ def _flags_twice(file: PatchedFile, function: Function) -> Iterator[Finding]:
 
 
 def _may_repeat(definition: Definition) -> bool:
-    return any(_last_name(decorator) in _REPEATING_DECORATORS for decorator in definition.decorator_list)
+    return any(last_name(decorator) in _REPEATING_DECORATORS for decorator in definition.decorator_list)
 
 
 # -- PK502, PK505: applied twice --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A statement of a function: its normal form, whether the series added it, and its place in the tree."""
-
-    node: ast.stmt
-    text: str
-    added: bool
-    path: tuple[tuple[int, str, int], ...]  # from the function: (id of the owner, field, index)
-
-    @property
-    def first(self) -> int:
-        """Its first line."""
-        return self.node.lineno
-
-    @property
-    def last(self) -> int:
-        """Its last line."""
-        return self.node.end_lineno or self.node.lineno
 
 
 def applied_twice(file: PatchedFile) -> Iterator[Finding]:
@@ -126,61 +108,79 @@ def applied_twice(file: PatchedFile) -> Iterator[Finding]:
 
 
 def _repeats(file: PatchedFile, function: Function) -> Iterator[Finding]:
-    owners: dict[int, ast.AST] = {}
-    statements = list(_statements(file, function, (), owners))
-    by_text: dict[str, list[_Statement]] = defaultdict(list)
-    for statement in statements:
-        by_text[statement.text].append(statement)
+    paths = Paths(file, function, _counts)
     reported: set[int] = set()
-    for statement in statements:
-        if not statement.added or statement.first in reported:
-            continue
-        for twin in by_text[statement.text]:
-            if twin is statement or (twin.added and twin.first > statement.first):
+    for alike in _groups(paths.statements):
+        for statement in alike:
+            if not statement.added or statement.first in reported:
                 continue
-            if not _on_one_path(statement, twin, owners) or _means_another(statement, twin, function):
-                continue
-            rule = _weight(statement, twin, by_text)
-            if rule:
+            for twin in alike:
+                if twin is statement or (twin.added and twin.first > statement.first):
+                    continue
+                if statement.text != twin.text or not paths.meet(statement, twin):
+                    continue
+                if paths.means_another(statement, twin) or not (weight := _weight(statement, twin, paths.statements)):
+                    continue
                 reported.update(range(statement.first, statement.last + 1))
-                yield _repeat_finding(file, rule, statement, twin)
+                yield _repeat_finding(file, *weight, statement, twin)
                 break
 
 
-def _counts(node: ast.AST) -> bool:
+def _groups(statements: Sequence[Statement]) -> Iterator[list[Statement]]:
+    """Yield the statements that may be equal, where one of several is added: to write each one out is what costs."""
+    groups: dict[object, list[Statement]] = defaultdict(list)
+    for statement in statements:
+        node = statement.node
+        called = last_name(node.value) if isinstance(node, ast.Expr) else ""
+        groups[type(node), called, *(type(below) for below in bodies_of(node))].append(statement)
+    for group in groups.values():
+        if len(group) > 1 and any(statement.added for statement in group):
+            yield group
+
+
+def _counts(node: ast.stmt) -> bool:
     """Whether a second run of the statement may do harm, or shows that a change is there twice."""
     match node:
         case ast.If() | ast.For() | ast.AsyncFor() | ast.While() | ast.With() | ast.AsyncWith() | ast.Try():
-            return any(isinstance(below, ast.Call) for part in _bodies(node) for below in ast.walk(part))
-        case ast.Expr(value=ast.Call() as call) | ast.Expr(value=ast.Await(value=ast.Call() as call)):
-            return _last_name(call).lstrip("_").startswith(_ONCE)
+            return any(isinstance(below, ast.Call) for part in bodies_of(node) for below in ast.walk(part))
+        case ast.Expr(value=value):
+            return is_once(value.value if isinstance(value, ast.Await) else value)
         case ast.Assign() | ast.AugAssign():
             return any(isinstance(target, ast.Attribute | ast.Subscript) for target in _targets(node))
         case _:
             return False
 
 
-def _weight(statement: _Statement, twin: _Statement, by_text: dict[str, list[_Statement]]) -> str:
-    """Return the rule that a repeated statement breaks; empty for one that may well be there twice."""
-    node = statement.node
-    if isinstance(node, ast.Expr):
-        return "PK505"
-    if isinstance(node, ast.Assign | ast.AugAssign):
-        same_list = statement.path[:-1] == twin.path[:-1] and statement.path[-1][:2] == twin.path[-1][:2]
-        return "PK502" if same_list and _alone(_targets(node), by_text) else ""
-    return "PK502"
+def is_once(node: ast.expr) -> bool:
+    """Whether it is a call that a path makes once: it releases, ends or counts something."""
+    if not isinstance(node, ast.Call) or not last_name(node).lstrip("_").startswith(_ONCE):
+        return False
+    return not (last_name(node) == "pop" and len(node.args) > 1)
 
 
-def _means_another(one: _Statement, other: _Statement, function: ast.AST) -> bool:
-    """Whether a name that the statement reads is bound anew between the two, as by another loop over other things."""
-    first, second = sorted((one, other), key=lambda statement: statement.first)
-    read = _names(first.node)
+def _weight(statement: Statement, twin: Statement, every: Sequence[Statement]) -> tuple[str, Severity] | None:
+    """Return the rule that a repeated statement breaks, and how badly; None for one that may well be there twice."""
+    match statement.node:
+        case ast.Expr():
+            return ("PK505", Severity.ERROR)
+        case ast.Assign() | ast.AugAssign() as node:
+            is_sole = statement.is_beside(twin) and _is_sole(node, every)
+            return ("PK502", Severity.ERROR) if is_sole else None
+        case ast.If(body=body, orelse=[]) if leaves(body):
+            # A test that leaves cannot act twice: the second one is dead, or asks again after something happened.
+            return ("PK502", Severity.WARNING) if statement.is_beside(twin) else None
+        case node if twin.added and not _does_more(node):
+            return None
+        case _:
+            return ("PK502", Severity.ERROR)
+
+
+def _does_more(node: ast.stmt) -> bool:
+    """Whether a block releases something or sets a state, so that one would not write it twice on purpose."""
     return any(
-        isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Store)
-        and node.id in read
-        and first.last < node.lineno < second.first
-        for node in ast.walk(function)
+        (isinstance(below, ast.Call) and is_once(below))
+        or (isinstance(below, ast.Attribute) and isinstance(below.ctx, ast.Store))
+        for below in ast.walk(node)
     )
 
 
@@ -188,13 +188,14 @@ def _targets(node: ast.Assign | ast.AugAssign) -> Sequence[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
-def _alone(targets: Sequence[ast.expr], by_text: dict[str, list[_Statement]]) -> bool:
+def _is_sole(node: ast.Assign | ast.AugAssign, every: Sequence[Statement]) -> bool:
     """Whether nothing else in the function writes these targets: a second equal write then does nothing."""
-    prefixes = tuple(f"{ast.unparse(target)} " for target in targets)
-    return sum(text.startswith(prefixes) for text in by_text) == 1
+    written = [statement for statement in every if isinstance(statement.node, ast.Assign | ast.AugAssign)]
+    targets = tuple(f"{ast.unparse(target)} " for target in _targets(node))
+    return len({statement.text for statement in written if statement.text.startswith(targets)}) == 1
 
 
-def _repeat_finding(file: PatchedFile, rule: str, statement: _Statement, twin: _Statement) -> Finding:
+def _repeat_finding(file: PatchedFile, rule: str, severity: Severity, statement: Statement, twin: Statement) -> Finding:
     first_line = statement.text.partition("\n")[0]
     whose = "the series adds it twice" if twin.added else "upstream already has it"
     what = "is called twice on one path" if rule == "PK505" else "is applied twice"
@@ -203,102 +204,7 @@ def _repeat_finding(file: PatchedFile, rule: str, statement: _Statement, twin: _
         file,
         statement.first,
         f"`{first_line}` {what}: {whose} at line {twin.first}",
-        severity=Severity.ERROR,
+        severity=severity,
         found=f"line {statement.first} is added, line {twin.first} says the same",
         hint="drop the hunk if upstream has the fix; else show that the second is on another path",
     )
-
-
-def _statements(
-    file: PatchedFile, owner: ast.AST, path: tuple[tuple[int, str, int], ...], owners: dict[int, ast.AST]
-) -> Iterator[_Statement]:
-    """Yield each statement below, outer before inner; nested functions and classes are bodies of their own."""
-    owners[id(owner)] = owner
-    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
-        for index, node in enumerate(getattr(owner, field, None) or ()):
-            here = (*path, (id(owner), field, index))
-            if isinstance(node, Definition):
-                continue
-            if isinstance(node, ast.stmt) and _counts(node):
-                added = file.is_added(node.lineno, node.end_lineno or node.lineno)
-                yield _Statement(node, ast.unparse(node), added, here)
-            yield from _statements(file, node, here, owners)
-
-
-def _on_one_path(one: _Statement, other: _Statement, owners: dict[int, ast.AST]) -> bool:
-    """Whether some run of the function passes both statements.
-
-    They part at the deepest owner that holds both: two branches of an `if` or `match` exclude each other, and
-    so do two handlers; in one list the earlier must be able to reach its end.
-    """
-    first, second = sorted((one, other), key=lambda statement: statement.first)
-    depth = 0
-    while depth < min(len(first.path), len(second.path)) and first.path[depth] == second.path[depth]:
-        depth += 1
-    if depth in (len(first.path), len(second.path)):
-        return False  # one inside the other
-    (owner_id, field, index), (_, other_field, other_index) = first.path[depth], second.path[depth]
-    owner = owners[owner_id]
-    if field == other_field and field in ("handlers", "cases") and index != other_index:
-        return False
-    if isinstance(owner, ast.If) and field != other_field:
-        return False
-    if isinstance(owner, ast.Try | ast.TryStar) and field != other_field:
-        if field == "body" and other_field == "handlers":
-            return not _is_last_act(first, depth, owners)
-        return (field, other_field) != ("handlers", "orelse")
-    return not _leaves_before(first, depth, owners)
-
-
-def _leaves_before(statement: _Statement, depth: int, owners: dict[int, ast.AST]) -> bool:
-    """Whether every run of the statement leaves the list in which its ancestor at this depth stands.
-
-    That is so when a list on the way down ends by `return`, `raise`, `continue` or `break` after it; a loop on
-    the way takes in its own `continue` and `break`, a `try` with handlers its own `raise`.
-    """
-    in_loop = in_try = False
-    for owner_id, field, index in statement.path[depth + 1 :]:
-        owner = owners[owner_id]
-        in_loop = in_loop or isinstance(owner, ast.For | ast.AsyncFor | ast.While)
-        in_try = in_try or (isinstance(owner, ast.Try | ast.TryStar) and field == "body" and bool(owner.handlers))
-        if field in ("handlers", "cases"):
-            continue
-        for node in getattr(owner, field)[index:]:
-            if isinstance(node, ast.Return) or (isinstance(node, ast.Raise) and not in_try):
-                return True
-            if isinstance(node, ast.Continue | ast.Break) and not in_loop:
-                return True
-    return False
-
-
-def _is_last_act(statement: _Statement, depth: int, owners: dict[int, ast.AST]) -> bool:
-    """Whether nothing that may raise follows the statement in the `try` body: the handlers then run instead of it."""
-    leaving = (ast.Return, ast.Continue, ast.Break, ast.Pass)
-    for owner_id, field, index in statement.path[depth:]:
-        if field not in ("handlers", "cases"):
-            following = getattr(owners[owner_id], field)[index + 1 :]
-            if not all(isinstance(node, leaving) for node in following):
-                return False
-    return True
-
-
-# -- words ------------------------------------------------------------------------------------------------
-
-
-def _bodies(node: ast.AST) -> Iterator[ast.AST]:
-    for field in ("body", "handlers", "orelse", "finalbody"):
-        yield from getattr(node, field, None) or ()
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {below.id for below in ast.walk(node) if isinstance(below, ast.Name)}
-
-
-def _last_name(node: ast.AST) -> str:
-    match node:
-        case ast.Call(func=func):
-            return _last_name(func)
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-        case _:
-            return ""

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 from patchkit.model import SOURCE_PREFIX
-from patchkit.rules.subject import Source, Subject
+from patchkit.rules.subject import Source, Subject, definitions_in
 
 PACKAGE = "sglang"
 _ROOT = SOURCE_PREFIX.removesuffix(f"{PACKAGE}/")
@@ -17,6 +17,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Bases from outside of the tree that bring no attribute that a reader would take for the class's own.
 _PLAIN_BASES = {"object", "ABC", "Protocol", "Generic"}
+# A value of such a class has more than the class says: it is another class, which need not inherit from this one.
+_STRUCTURAL = "Protocol"
 
 
 class Kind(Enum):
@@ -88,6 +90,8 @@ class Scope:
                         self.stars.append(module)
                     else:
                         self._bind(alias.asname or alias.name, Binding(node, module, alias.name))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)) if name == other:
+                return  # as a renaming of both sides leaves it
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._bind(name, Binding(node))
                 self._take(value)
@@ -122,10 +126,12 @@ class Symbols:
     """Looks names up in the patched tree. read: returns a file that the series does not touch."""
 
     def __init__(self, files: Mapping[str, Source | None], read: Callable[[str], bytes | None]) -> None:
-        self._sources: dict[str, Source | None] = dict(files)
+        self._touched = dict(files)
+        self._sources = dict(files)
         self._read = read
         self._scopes: dict[int, Scope] = {}
         self._members: dict[int, ClassMembers] = {}
+        self._ancestries: dict[int, tuple[list[Symbol], bool]] = {}
 
     @classmethod
     def of(cls, subject: Subject) -> "Symbols":
@@ -229,6 +235,11 @@ class Symbols:
 
     def ancestry(self, symbol: Symbol) -> tuple[list[Symbol], bool]:
         """Return the class with its bases, nearest first, and whether all of them were found in the tree."""
+        if id(symbol.node) not in self._ancestries:
+            self._ancestries[id(symbol.node)] = self._ancestry(symbol)
+        return self._ancestries[id(symbol.node)]
+
+    def _ancestry(self, symbol: Symbol) -> tuple[list[Symbol], bool]:
         found: list[Symbol] = []
         complete = True
         pending = [symbol]
@@ -254,7 +265,9 @@ class Symbols:
         seen = {name}
         pending = [name]
         while pending:
-            for path, heir in subject.index.heirs(pending.pop()):
+            base = pending.pop()
+            untouched = [each for each in subject.index.heirs(base) if each[0] not in self._touched]
+            for path, heir in (*untouched, *self._touched_heirs.get(base, ())):
                 source = self.source(path)
                 found = self.look_up(source, heir) if source else None
                 if found and found.is_class:
@@ -263,10 +276,21 @@ class Symbols:
                     seen.add(heir)
                     pending.append(heir)
 
+    @cached_property
+    def _touched_heirs(self) -> Mapping[str, list[tuple[str, str]]]:
+        """(path, name) of each class in a touched file, by the bare name of each of its bases."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for path, source in self._touched.items():
+            for node in definitions_in(source.tree) if source and source.tree else ():
+                for base in node.bases if isinstance(node, ast.ClassDef) else ():
+                    found.setdefault(last_name(base), []).append((path, node.name))
+        return found
+
     def has_member(self, symbol: Symbol, name: str) -> bool | None:
         """Return whether instances of the class have the attribute; None where its text cannot tell."""
         classes, complete = self.ancestry(symbol)
-        open_ended = not complete
+        assert isinstance(symbol.node, ast.ClassDef)
+        open_ended = not complete or any(last_name(base) == _STRUCTURAL for base in symbol.node.bases)
         for each in classes:
             assert isinstance(each.node, ast.ClassDef)
             members = self.members(each.node)

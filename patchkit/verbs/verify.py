@@ -15,7 +15,7 @@ from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
 from patchkit.patchtext import blob_id
 from patchkit.results.verify import Accepted, Verified, Verify
-from patchkit.rules import application, base, contract, elsewhere, guards, placement, python, single, store
+from patchkit.rules import application, base, callers, contract, elsewhere, guards, placement, python, single, store
 from patchkit.rules.accept import Acceptance, judge
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths
 from patchkit.rules.subject import Lint, Subject
@@ -35,7 +35,9 @@ from patchkit.upstream import Access, Upstream, bring_pin, bring_version, packag
 from patchkit.versions import bare
 
 Rule = Callable[[Subject], Iterable[Finding]]
+TreeRule = Callable[[Subject, Symbols], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
+TREE_RULES: tuple[TreeRule, ...] = (elsewhere.find, contract.find, callers.find)  # they look beyond the touched files
 
 
 def verify_pins(root: Path, names: Sequence[str], access: Access, today: date | None = None) -> Verify:
@@ -219,7 +221,7 @@ def _verified(
     findings = [*found, *(finding for rule in RULES for finding in rule(subject))]
     if subject.index is not None:
         symbols = Symbols.of(subject)
-        findings += [*elsewhere.find(subject, symbols), *contract.find(subject, symbols)]
+        findings += [finding for rule in TREE_RULES for finding in rule(subject, symbols)]
     return Verified(
         name,
         topics=tuple(named.topic for named in patches),

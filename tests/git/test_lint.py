@@ -42,6 +42,18 @@ def test_new_findings_only(after: str, expected: list[tuple[str, int]]) -> None:
     assert rules(after)[: len(expected) or None] == expected
 
 
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [("from sglang.srt.cache import Mixin\n", []), ("from json import loads\n", [("PK603", 2)])],
+    ids=["of the own package, for others to import", "of another"],
+)
+def test_import_in_a_package_s_init(added: str, expected: list[tuple[str, int]]) -> None:
+    path, before = "python/sglang/srt/__init__.py", "x = 1\n"
+    file = patched(before, before + added, path=path)
+    found = lint({path: before.encode()}, {path: (before + added).encode()}, python="3.12")
+    assert [(each.rule, each.line) for each in python.find(Subject(None, {path: file}, lint=found))] == expected
+
+
 def test_finding_of_upstream_is_not_ours_though_its_line_moved() -> None:
     before = BEFORE + "def g():\n    return undefined\n"
     assert rules("# one line more\n" + before, before) == []

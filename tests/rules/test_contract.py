@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from patchkit.model import Finding
-from patchkit.rules import contract
+from patchkit.rules import callers, contract
 from patchkit.rules.subject import Subject
 from patchkit.rules.symbols import Symbols
 from tests.rules.patched import patched, subject
@@ -93,11 +93,15 @@ class Scheduler(Mixin):
 
     def abort(self, req, kind=None):
         return self.limit
+
+    def other(self, req):
+        return req.ps, req.server
 """
 
 
 def find(given: Subject) -> list[Finding]:
-    return list(contract.find(given, Symbols.of(given)))
+    symbols = Symbols.of(given)
+    return [*contract.find(given, symbols), *callers.find(given, symbols)]
 
 
 def rules(added: str, *, imports: str = "", before: str = BEFORE) -> list[tuple[str, str]]:
@@ -138,7 +142,9 @@ def test_attribute(added: str, expected: str) -> None:
     ("added", "expected"),
     [
         pytest.param("x = req.sender_of_old", ["PK609"], id="nowhere"),
-        pytest.param("x = req.get().sender_of_old[0]", ["PK609"], id="nowhere, further on"),
+        pytest.param("x = req.sender_of_old.get()[0]", ["PK609"], id="nowhere, and used further"),
+        pytest.param("x = req.get().sender_of_old[0]", [], id="of what nothing in this file tells"),
+        pytest.param("x = kind.sender_of_old", [], id="of an object that upstream takes nothing from"),
         pytest.param("x = req.ps", [], id="somewhere"),
         pytest.param("req.mark_of_ours = 1\nx = req.mark_of_ours", [], id="the series sets it"),
         pytest.param("req.get('mark_of_ours', 1)\nx = req.mark_of_ours", [], id="the series names it in a string"),
@@ -148,6 +154,77 @@ def test_attribute(added: str, expected: str) -> None:
 )
 def test_attribute_of_an_object_of_unknown_type(added: str, expected: list[str]) -> None:
     assert [rule for rule, _ in rules(added)] == expected
+
+
+HOSTS = """\
+from typing import Protocol
+
+class Base:
+    def run(self, batch):
+        pass
+
+class Heir(Base):
+    fields: int
+
+    def run(self, batch, mode="all"):
+        pass
+
+Heir = Heir
+
+class Output(Protocol):
+    shape: int
+
+class PartMixin:
+    def own(self):
+        pass
+
+class Part:
+    def own(self):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        pytest.param("def f(x: Base):\n    return x.fields", [], id="of a class further down"),
+        pytest.param("def f(x: Base):\n    return x.gone", ["PK605"], id="of none of them"),
+        pytest.param("def f(x: Base):\n    x.run(1, mode=2)", [], id="as a class further down takes it"),
+        pytest.param("def f(x: Base):\n    x.run(1, kind=2)", ["PK607"], id="as none of them takes it"),
+        pytest.param("def f(x: Output):\n    return x.ids", [], id="a protocol, which others answer too"),
+        pytest.param("def f(x: PartMixin):\n    return x.host", [], id="a mixin that nobody here takes in"),
+        pytest.param("def f(x: Part):\n    return x.host", ["PK605"], id="a plain class"),
+    ],
+)
+def test_what_a_value_may_be_besides_its_annotation(added: str, expected: list[str]) -> None:
+    before = HOSTS + "\n"
+    given = subject(patched(before, before + added + "\n", path="python/sglang/srt/hosts.py"))
+    assert [finding.rule for finding in find(given)] == expected
+
+
+def test_class_that_the_series_itself_puts_below_another() -> None:
+    before = "class Base:\n    pass\n"
+    added = "\nclass Heir(Base):\n    fields: int\n\ndef f(x: Base):\n    return x.fields, x.gone\n"
+    found = find(subject(patched(before, before + added, path="python/sglang/srt/hosts.py")))
+    assert [finding.message.split("`")[1] for finding in found] == ["x.gone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("try:\n    {}\nexcept ImportError:\n    x = None", 0, id="its failure is taken"),
+        pytest.param("try:\n    {}\nexcept (KeyError, ModuleNotFoundError):\n    x = None", 0, id="with others"),
+        pytest.param("try:\n    {}\nexcept:\n    x = None", 0, id="with all"),
+        pytest.param("with suppress(ImportError):\n    {}", 0, id="suppressed"),
+        pytest.param("try:\n    {}\nexcept KeyError:\n    x = None", 1, id="another failure"),
+        pytest.param("try:\n    pass\nexcept ImportError:\n    {}", 1, id="in the handler"),
+        pytest.param("if TYPE_CHECKING:\n    {}", 1, id="for types only: stale all the same"),
+    ],
+)
+def test_import_that_may_fail(text: str, expected: int) -> None:
+    after = text.format("from sglang.srt.gone import x") + "\n"
+    found = find(subject(patched("", after, path="python/sglang/srt/new.py"), others=OTHERS))
+    assert [finding.rule for finding in found] == ["PK606"] * expected
 
 
 def test_moved_attribute_names_its_new_place() -> None:

@@ -154,7 +154,10 @@ def test_release_in_try_and_in_its_handler(last: str, expected: list[tuple[str, 
     assert rules(text.format(last=last, more=""), text.format(last=last, more="release(req)\n        ")) == expected
 
 
-@pytest.mark.parametrize("call", ["logger.info('x')", "self.items.append(req)", "time.sleep(1)"])
+@pytest.mark.parametrize(
+    "call",
+    ["logger.info('x')", "self.items.append(req)", "time.sleep(1)", "self.items.clear()", "self.items.pop(req, None)"],
+)
 def test_call_that_may_repeat_is_silent(call: str) -> None:
     assert (
         rules(f"def f(self, req):\n    {call}\n    g()\n", f"def f(self, req):\n    {call}\n    g()\n    {call}\n")
@@ -183,3 +186,53 @@ LOOP = """\
 def test_same_fix_in_two_loops_over_other_things_is_silent() -> None:
     before = "def abort(self):\n" + LOOP.format(queue="waiting")
     assert rules(before, before + LOOP.format(queue="bootstrap")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("    try:\n        f(req)\n        {0}    finally:\n        {1}", [("PK505", 4)], id="finally"),
+        pytest.param(
+            "    try:\n        f(req)\n        {0}        return 1\n    finally:\n        {1}",
+            [("PK505", 4)],
+            id="finally, also after a return",
+        ),
+        pytest.param(
+            "    try:\n        f(req)\n    except E:\n        {0}    finally:\n        {1}",
+            [("PK505", 5)],
+            id="handler and finally",
+        ),
+        pytest.param(
+            "    try:\n        f(req)\n    except E:\n        {0}    else:\n        {1}", [], id="handler and else"
+        ),
+        pytest.param(
+            "    match kind:\n        case 1:\n            {0}        case 2:\n            {1}", [], id="two cases"
+        ),
+        pytest.param("    async with lock:\n        {0}    {1}", [("PK505", 3)], id="async"),
+        pytest.param("    def inner():\n        {0}    {1}", [], id="a nested function is a body of its own"),
+    ],
+)
+def test_release_by_the_shape_of_the_path(text: str, expected: list[tuple[str, int]]) -> None:
+    head = "async def f(req):\n"
+    before = head + text.format("pass\n", "release(req)\n")
+    assert rules(before, head + text.format("release(req)\n", "release(req)\n")) == expected
+
+
+GUARD = "    if {test}:\n        self.drop(req)\n        {leave}\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "leave", "severities"),
+    [
+        pytest.param("    self.poll()\n", "return", ["warning"], id="asks again after something happened"),
+        pytest.param("    self.poll()\n", "pass", ["error"], id="acts twice"),
+        pytest.param("    if x:\n    ", "return", [], id="a precondition of another branch"),
+    ],
+)
+def test_test_that_leaves_cannot_act_twice(between: str, leave: str, severities: list[str]) -> None:
+    guard = GUARD.format(test="req.failed()", leave=leave)
+    lower = guard.replace("\n", "\n    ").rstrip(" ") if between.endswith("    ") else guard
+    before = "def f(self, req, x):\n" + between + lower
+    after = "def f(self, req, x):\n" + guard + between + lower
+    found = single.find(subject(patched(before, after)))
+    assert [finding.severity.value for finding in found] == severities
