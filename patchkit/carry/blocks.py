@@ -33,6 +33,23 @@ def enclosing(lines: Sequence[str], at: int) -> list[str]:
     return found
 
 
+def openers(lines: Sequence[str], at: int) -> list[str]:
+    """Return what a line stands in, innermost first, made plain: each line above that is less deep than the last one.
+
+    Of a statement over several lines that is its first; of one in a block the block's header, up to the class.
+    """
+    found = []
+    depth = _depth(lines[at])
+    for index in range(at - 1, -1, -1):
+        text = lines[index].strip()
+        if text and text[0] not in "#)]}" and _depth(lines[index]) < depth:
+            depth = _depth(lines[index])
+            found.append(plain(lines[index]))
+        if not depth:
+            break
+    return found
+
+
 def other_block(edit: Edit, piece: Piece, scene: Scene, *, exact: bool = False) -> str:
     """Return "" where a piece stands in the block that it was written for; else what is wrong.
 

@@ -8,10 +8,10 @@ from patchkit.carry.cases import Case, read_cases
 from patchkit.carry.companions import bring_imports
 from patchkit.carry.compose import compose, marked_text, overlaps
 from patchkit.carry.decisions import decide
-from patchkit.carry.follow import Library, homes, successor
+from patchkit.carry.follow import Library, homes, successors
 from patchkit.carry.halves import drop_nearly_landed
 from patchkit.carry.imports import carry_imports
-from patchkit.carry.judge import judge
+from patchkit.carry.judge import judge, suspected
 from patchkit.carry.merge import merge_edit
 from patchkit.carry.needless import drop_needless
 from patchkit.carry.neighbours import carry_beside
@@ -97,18 +97,24 @@ def _carry_edit(edit: Edit, case: Case, library: Library) -> Outcome:
 
 
 def _with_its_file(edit: Edit, case: Case, library: Library) -> Outcome | None:
-    """Carry an import or module-level edit into the file that most of its file's code went to."""
+    """Carry an import or module-level edit into the file that most of its file's code went to.
+
+    Where other files got some of the code, it may belong to one of these: a person must look.
+    """
     assert case.scene is not None
-    path = successor(case.scene, library)
-    if not path:
+    paths = successors(case.scene, library)
+    if not paths:
         return None
-    scene = replace(case.scene, path=path, new=library.source(path), is_elsewhere=True)
+    scene = replace(case.scene, path=paths[0], new=library.source(paths[0]), is_elsewhere=True)
     outcome = _first_answer(edit, scene)
     if outcome is None:
         return None
     action = Action.MOVED if outcome.action is Action.CARRIED else outcome.action
-    evidence = (f"most of {case.path} is now {path}", *outcome.evidence)
-    return replace(outcome, action=action, stage=Stage.FOLLOW, evidence=evidence)
+    outcome = replace(outcome, action=action, stage=Stage.FOLLOW)
+    outcome = replace(outcome, evidence=(f"most of {case.path} is now {paths[0]}", *outcome.evidence))
+    if action is Action.MOVED and len(paths) > 1:
+        return suspected(outcome, Cause.AMBIGUOUS, f"other parts of it are now {', '.join(paths[1:4])}")
+    return outcome
 
 
 def _first_answer(edit: Edit, scene: Scene) -> Outcome | None:

@@ -89,16 +89,16 @@ def homes(edit: Edit, scene: Scene, library: Library) -> list[Scene]:
     return []
 
 
-def successor(scene: Scene, library: Library) -> str:
-    """Return the file that most of an old file's top-level code is in now; "" where nothing shows one."""
+def successors(scene: Scene, library: Library) -> list[str]:
+    """Return the files that an old file's top-level code is in now, the one with most of it first; a tie gives none."""
     votes: Counter[str] = Counter()
     for one in scene.base.scopes.definitions:
         if "." not in one.name:
             found = _homes_of(one, scene, library)
             if len(found) == 1 and found[0][0] != scene.path:
                 votes[found[0][0]] += one.last - one.first + 1
-    best = votes.most_common(2)
-    return best[0][0] if best and (len(best) == 1 or best[0][1] > best[1][1]) else ""
+    best = votes.most_common()
+    return [path for path, _ in best] if len(best) == 1 or (len(best) > 1 and best[0][1] > best[1][1]) else []
 
 
 def _definition(source: Source, name: str) -> Definition | None:

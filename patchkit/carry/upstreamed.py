@@ -1,8 +1,9 @@
 """Does upstream already have what an edit does? Asked before any merging, so that nothing is applied twice."""
 
 from collections import Counter
+from collections.abc import Collection
 
-from patchkit.carry.blocks import enclosing
+from patchkit.carry.blocks import openers
 from patchkit.carry.likeness import is_alike
 from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
 from patchkit.carry.scene import Scene
@@ -91,10 +92,10 @@ def _is_untouched(edit: Edit, scene: Scene) -> bool:
 
 
 def _same_block(edit: Edit, at: int, scene: Scene) -> bool:
-    """Whether the line of the new text that says what one of the edit's says stands in the same block as that one."""
+    """Whether the new text's line that says what one of the edit's says stands in the same statements as that one."""
     said = scene.new.telling[at]
     return any(
-        enclosing(scene.theirs.lines, there)[:1] == enclosing(scene.new.lines, at)[:1]
+        openers(scene.theirs.lines, there) == openers(scene.new.lines, at)
         for there in range(edit.at, edit.at + len(edit.new))
         if scene.theirs.telling[there] == said
     )
@@ -157,8 +158,13 @@ def _own_condition(edit: Edit, scene: Scene, scope: str) -> str:
 
 
 def _unsaid_use(edit: Edit, scene: Scene, scope: str) -> str:
-    """Return a line with a name that the edit brings which is like nothing that upstream newly has in the scope."""
-    there = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
+    """Return a line with a name that the edit brings which is like nothing that upstream newly has in the scope.
+
+    Where upstream left the place itself alone only lines near it count: others are of a sibling branch or call.
+    """
+    there: Collection[str] = scene.counts(scene.new, scope) - scene.counts(scene.base, scope)
+    if _is_untouched(edit, scene):
+        there = _fresh_near(edit, scene)
     for line in telling(edit.new):
         if scene.vocabulary.names_in([line]) and not line.startswith(_CONDITIONS) and not is_alike(line, there):
             return line

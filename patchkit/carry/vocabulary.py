@@ -40,11 +40,12 @@ def defined_names(lines: Iterable[str]) -> frozenset[str]:
 class Vocabulary:
     """brought: the names that the patch brings into its files. landed: those that upstream newly has there too.
 
-    attributes: what the patch sets on self.
+    defined: those of them that upstream newly defines or sets. attributes: what the patch sets on self.
     """
 
     brought: frozenset[str] = frozenset()
     landed: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()
     by_hunk: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
     attributes: frozenset[str] = frozenset()
 
@@ -61,7 +62,7 @@ class Vocabulary:
         while grown:
             reached = whole.union(*(used for used in self.by_hunk.values() if used & whole))
             grown, whole = reached != whole, reached
-        return whole & self.landed, whole
+        return whole & self.defined, whole
 
 
 def read_vocabulary(edits: Mapping[str, Sequence[Edit]], old: Iterable[Source], new: Iterable[Source]) -> Vocabulary:
@@ -71,14 +72,18 @@ def read_vocabulary(edits: Mapping[str, Sequence[Edit]], old: Iterable[Source], 
     brought = frozenset(
         name for lines in added.values() for name in defined_names(lines) if name not in known and _is_telling(name)
     )
-    upstream = frozenset().union(*(source.words for source in new))
+    new = list(new)
+    landed = brought & frozenset().union(*(source.words for source in new))
+    defined = defined_names(
+        line for source in new if source.words & landed for line in source.lines if words([line]) & landed
+    )
     by_hunk: dict[tuple[str, int], frozenset[str]] = {}
     for path, found in edits.items():
         for edit in found:
             key = (path, edit.hunk)
             by_hunk[key] = by_hunk.get(key, frozenset()) | (words(edit.new) & brought)
     attributes = frozenset(name for lines in added.values() for name in _SETS.findall("\n".join(lines)))
-    return Vocabulary(brought, brought & upstream, by_hunk, attributes)
+    return Vocabulary(brought, landed, landed & defined, by_hunk, attributes)
 
 
 def _is_telling(name: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from patchkit.carry.likeness import is_alike
 from patchkit.carry.nouns import Action
 from patchkit.carry.wording import key_of
-from tests.rules.carrying import carry_one
+from tests.rules.carrying import PATH, carry, carry_one
 
 OLD = """\
 class Worker:
@@ -86,3 +86,47 @@ def test_argument_variable_and_member_are_different_roles() -> None:
 )
 def test_lines_are_alike_in_words_and_role(line: str, other: str, alike: bool) -> None:
     assert is_alike(line, [other]) is alike
+
+
+CALLS = """\
+def run(one, two):
+    one.start(
+        size=1,
+    )
+    two.start(
+        size=2,
+    )
+"""
+
+
+def test_argument_that_upstream_gives_to_another_call_is_suspect() -> None:
+    first = changed(CALLS, ("size=1,\n", "size=1,\n        is_draft_run=True,\n"))
+    second = changed(CALLS, ("size=2,\n", "size=2,\n        is_draft_run=True,\n"))
+    decision, _ = carry_one(CALLS, first, second)
+    assert decision.suspect
+
+
+def test_feature_that_upstream_only_uses_is_not_upstreamed() -> None:
+    names = ["pool_size_of_group", "pool_rank_of_group", "page_size_of_group", "page_rank_of_group"]
+    old = "import groups\n\n\ndef run():\n    return 1\n"
+    patched = old + "".join(f"\n\ndef {name}():\n    return groups.get()\n" for name in names)
+    new = old.replace("return 1", f"return {' + '.join(f'groups.{name}()' for name in names)}")
+    decision, _ = carry_one(old, patched, new)
+    assert decision.action is Action.CARRIED
+
+
+def body(name: str, lines: int) -> str:
+    return f"def {name}():\n" + "".join(f"    {name}_step_{at} = {name}({at})\n" for at in range(lines)) + "\n\n"
+
+
+def test_module_level_edit_of_a_file_that_became_several_is_suspect() -> None:
+    old = body("first", 9) + body("second", 5)
+    patched = {PATH: old + body("third", 3)}
+    one = carry({PATH: old}, patched, {PATH: None, "python/sglang/a.py": old})
+    two = carry(
+        {PATH: old},
+        patched,
+        {PATH: None, "python/sglang/a.py": body("first", 9), "python/sglang/b.py": body("second", 5)},
+    )
+    assert [(each.action, each.suspect) for each in one.decisions] == [(Action.MOVED, False)]
+    assert [(each.action, each.suspect) for each in two.decisions] == [(Action.MOVED, True)]
