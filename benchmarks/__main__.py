@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.table import Row, as_markdown, as_text, machine
 
-BENCHMARKS = ("start", "apply", "verify", "weather", "large")
+BENCHMARKS = ("start", "apply", "verify", "carry", "weather", "large")
 
 
 def measured(names: list[str]) -> Iterator[Row]:
