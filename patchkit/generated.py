@@ -1,17 +1,17 @@
 """What sglang.patch and manifest.json must be for a series; `refresh` writes them and `verify` compares."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patchkit.errors import ConflictError
 from patchkit.manifest import write_manifest
-from patchkit.model import FilePatch, Hunk, LockedFile, LockedHunk, Manifest, Patch, Series
+from patchkit.model import FilePatch, Hunk, LockedFile, LockedHunk, Manifest, Series
 from patchkit.objects import File
 from patchkit.patchtext import blob_id, read_patch
+from patchkit.rules.between import between
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, touched_paths
-from patchkit.rules.placement import scope_of_combined, sites_in
-from patchkit.rules.subject import Site
+from patchkit.rules.placement import Sites
+from patchkit.rules.subject import PatchedFile
 from patchkit.store import COMBINED, MANIFEST
 from patchkit.upstream import Upstream
 
@@ -48,13 +48,14 @@ def generate(series: Series, upstream: Upstream, composed: Composed | None = Non
     }
     combined = upstream.objects.diff(before, after)
     patch = read_patch(combined, name=COMBINED)
+    sites = Sites(composed.sites)
     manifest = Manifest(
         version=series.pin.version,
         commit=series.pin.commit,
         tree=series.pin.tree,
         sha256=hashlib.sha256(combined).hexdigest(),
         topics={topic.topic: hashlib.sha256(topic.patch.raw).hexdigest() for topic in series.topics},
-        files=tuple(_locked_file(section, patch, composed, modes) for section in patch.files),
+        files=tuple(_locked_file(section, composed, sites, modes) for section in patch.files),
     )
     return Generated(combined, manifest)
 
@@ -89,25 +90,24 @@ def _file(content: bytes | None, mode: str) -> File | None:
     return None if content is None else File(content, mode)
 
 
-def _locked_file(section: FilePatch, patch: Patch, composed: Composed, modes: dict[str, str]) -> LockedFile:
+def _locked_file(section: FilePatch, composed: Composed, sites: Sites, modes: dict[str, str]) -> LockedFile:
     file = composed.files[section.path]
-    sites = [site for site in composed.sites if site.hunk.path == section.path]
     return LockedFile(
         path=section.path,
         mode=modes[section.path],
         preimage=blob_id(file.before.text) if file.before else None,
         postimage=blob_id(file.after.text) if file.after else None,
-        hunks=tuple(_locked_hunk(hunk, sites) for hunk in section.hunks),
+        hunks=tuple(_locked_hunk(hunk, file, sites) for hunk in section.hunks),
     )
 
 
-def _locked_hunk(hunk: Hunk, sites: Sequence[Site]) -> LockedHunk:
+def _locked_hunk(hunk: Hunk, file: PatchedFile, sites: Sites) -> LockedHunk:
     """Lock a hunk of the combined patch by the topics' hunks that have become part of it."""
-    inside = sites_in(hunk, sites)
     return LockedHunk(
         number=hunk.number,
-        topics=tuple(dict.fromkeys(site.topic for site in inside)),
-        scope=scope_of_combined(hunk, sites),
+        topics=tuple(dict.fromkeys(site.topic for site in sites.within(hunk))),
+        scope=sites.scope(hunk),
         old_start=hunk.old_start,
         new_start=hunk.new_start,
+        between=between(file, hunk),
     )

@@ -54,6 +54,7 @@ def _file_document(file: LockedFile) -> dict[str, Any]:
                 "number": hunk.number,
                 "topics": list(hunk.topics),
                 "scope": hunk.scope,
+                "between": hunk.between,
                 "old_start": hunk.old_start,
                 "new_start": hunk.new_start,
             }
@@ -75,6 +76,7 @@ def _file(entry: dict[str, Any]) -> LockedFile:
                 scope=hunk["scope"],
                 old_start=hunk["old_start"],
                 new_start=hunk["new_start"],
+                between=hunk.get("between", ""),  # a manifest from before it was locked
             )
             for hunk in entry["hunks"]
         ),

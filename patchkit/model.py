@@ -180,6 +180,7 @@ class LockedHunk:
     """One hunk of sglang.patch as the manifest locks it.
 
     scope: the qualified scope at the pin that the hunk was written for, as "Scheduler.abort_request".
+    between: the blocks and the statements of upstream that it stands between, as "for#2/if: 3-4"; rules/between.py.
     topics: the topics whose lines it holds, in series order.
     """
 
@@ -188,6 +189,7 @@ class LockedHunk:
     scope: str
     old_start: int
     new_start: int
+    between: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
 """PK4xx: each hunk stands in the scope that it was written for, and nowhere else fits."""
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from patchkit.model import Finding, Hunk, LineKind, Placement, Severity
-from patchkit.rules.subject import PatchedFile, Site, Source, Step, Subject
+from patchkit.rules.between import between
+from patchkit.rules.subject import Lock, PatchedFile, Site, Source, Step, Subject
 from patchkit.scopes import common_scope
 
 _DEFINITION = re.compile(rb"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
@@ -12,43 +15,58 @@ _DEFINITION = re.compile(rb"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
 def find(subject: Subject) -> Iterator[Finding]:
     """Yield each hunk that is not, or may not be, where it was meant."""
-    if subject.locked_scopes:
+    if subject.locked:
         yield from _locked(subject)
     for step in subject.steps:
         if step.result.before is None or not step.result.section.path.endswith(".py"):
             continue
         before = Source(step.result.section.path, step.result.before)
         yield from _header(step, before)
-        if not subject.locked_scopes:
+        if not subject.locked:
             yield from _several_places(step, before)
 
 
-def scope_of_combined(hunk: Hunk, sites: Sequence[Site]) -> str:
-    """Return the scope of a hunk of the combined patch: the innermost that encloses the topics' hunks in it."""
-    return common_scope(site.scope for site in sites_in(hunk, sites))
+class Sites:
+    """Where the topics' hunks stand in the whole result, by file and line."""
 
+    def __init__(self, sites: Iterable[Site]) -> None:
+        self._by_path: dict[str, list[tuple[int, int, Site]]] = defaultdict(list)
+        for number, site in enumerate(sites):
+            self._by_path[site.hunk.path].append((site.line, number, site))
+        for found in self._by_path.values():
+            found.sort(key=lambda each: each[:2])
 
-def sites_in(hunk: Hunk, sites: Sequence[Site]) -> list[Site]:
-    """Return the topics' hunks that have become part of a hunk of the combined patch."""
-    end = hunk.new_start + len(hunk.postimage)
-    return [site for site in sites if site.hunk.path == hunk.path and hunk.new_start <= site.line <= end]
+    def within(self, hunk: Hunk) -> list[Site]:
+        """Return the topics' hunks that have become part of a hunk of the combined patch, in series order."""
+        of_file = self._by_path[hunk.path]
+        first = bisect_left(of_file, hunk.new_start, key=lambda each: each[0])
+        behind = bisect_right(of_file, hunk.new_start + len(hunk.postimage), key=lambda each: each[0])
+        return [site for _, _, site in sorted(of_file[first:behind], key=lambda each: each[1])]
+
+    def scope(self, hunk: Hunk) -> str:
+        """Return the scope of a hunk of the combined patch: the innermost that encloses the topics' hunks in it."""
+        return common_scope(site.scope for site in self.within(hunk))
 
 
 def _locked(subject: Subject) -> Iterator[Finding]:
-    """Compare the scope of each hunk of the combined patch with the one that the manifest records."""
+    """Compare the place of each hunk of the combined patch with the one that the manifest records."""
+    sites = Sites(subject.sites)
+    homeless = {site.hunk.path for site in subject.sites if not site.line}  # PK301 tells of them
     for section in subject.combined.files if subject.combined else ():
         file = subject.files.get(section.path)
-        if file is None or file.after is None:
+        if file is None or file.after is None or section.path in homeless:
             continue
         for hunk in section.hunks:
-            recorded = subject.locked_scopes.get((section.path, hunk.number))
-            actual = scope_of_combined(hunk, subject.sites)
+            recorded = subject.locked.get((section.path, hunk.number))
+            actual = Lock(sites.scope(hunk), between(file, hunk))
             if recorded is None:
                 message = f"the manifest records no scope for {hunk.name}"
-                yield _combined_finding("PK403", subject, file, hunk, message, found=f"it stands in {actual}")
+                yield _combined_finding("PK403", subject, file, hunk, message, found=f"it stands in {actual.scope}")
             elif recorded != actual and section.path.endswith(".py"):
-                message = f"{hunk.name} stands in another scope than the manifest records"
-                found = f"it stands in {actual}; the manifest says {recorded}"
+                is_beside = recorded.scope == actual.scope
+                what = "between other statements" if is_beside else "in another scope"
+                message = f"{hunk.name} stands {what} than the manifest records"
+                found = f"it stands in {actual.told}; the manifest says {recorded.told}"
                 yield _combined_finding("PK401", subject, file, hunk, message, found=found)
 
 

@@ -111,6 +111,19 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Lock:
+    """The place of one hunk of the combined patch: its scope, and in it the statements that it stands between."""
+
+    scope: str
+    between: str = ""
+
+    @property
+    def told(self) -> str:
+        """The place, as findings tell it."""
+        return f"{self.scope} ({self.between})" if self.between else self.scope
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One of ruff's findings. code: as "F821"; "invalid-syntax" where the file does not compile."""
 
@@ -170,7 +183,7 @@ class Subject:
     """Everything that the rules need for one series at one pin.
 
     combined: the generated sglang.patch, with the path of its file.
-    locked_scopes: what the manifest records for each hunk of the combined patch, by path and number.
+    locked: what the manifest records for each hunk of the combined patch, by path and number.
     """
 
     pin: Pin | None
@@ -178,7 +191,7 @@ class Subject:
     steps: tuple[Step, ...] = ()
     sites: tuple[Site, ...] = ()
     index: UpstreamIndex | None = None
-    locked_scopes: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    locked: Mapping[tuple[str, int], Lock] = field(default_factory=dict)
     lint: Lint | None = None
     combined: Patch | None = None
     combined_file: str = ""

@@ -18,7 +18,7 @@ from patchkit.results.verify import Accepted, Verified, Verify
 from patchkit.rules import application, base, callers, contract, elsewhere, guards, placement, python, single, store
 from patchkit.rules.accept import Acceptance, judge
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths
-from patchkit.rules.subject import Lint, Subject
+from patchkit.rules.subject import Lint, Lock, Subject
 from patchkit.rules.symbols import Symbols
 from patchkit.rules.text import lint_text
 from patchkit.store import (
@@ -154,7 +154,7 @@ def _prove(root: Path, name: str, access: Access, every: Sequence[Guard]) -> _Pr
         lint=_lint(whole, pin.python),
         combined=combined[0].patch if combined else None,
         combined_file=reader.shown(folder / COMBINED),
-        locked_scopes=_locked_scopes(_manifest(root, name)),
+        locked=_locked(_manifest(root, name)),
     )
     found = [
         *reader.findings,
@@ -236,9 +236,9 @@ def _manifest(root: Path, name: str) -> Manifest | None:
     return read_manifest(root, name) if (pin_folder(root, name) / MANIFEST).is_file() else None
 
 
-def _locked_scopes(manifest: Manifest | None) -> Mapping[tuple[str, int], str]:
+def _locked(manifest: Manifest | None) -> Mapping[tuple[str, int], Lock]:
     files = manifest.files if manifest else ()
-    return {(file.path, hunk.number): hunk.scope for file in files for hunk in file.hunks}
+    return {(file.path, hunk.number): Lock(hunk.scope, hunk.between) for file in files for hunk in file.hunks}
 
 
 def _lint(whole: Composed, version: str) -> Lint:

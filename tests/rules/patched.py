@@ -7,7 +7,7 @@ from patchkit.model import Hunk
 from patchkit.nameindex import NameIndex
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.rules.compose import NamedPatch, compose, touched_paths
-from patchkit.rules.subject import Origin, PatchedFile, Source, Subject
+from patchkit.rules.subject import Lock, Origin, PatchedFile, Source, Subject
 
 PATH = "python/sglang/srt/managers/queue.py"
 
@@ -55,7 +55,7 @@ def subject_of(
     upstream: Mapping[str, str],
     *patches: str,
     combined: str = "",
-    locked: Mapping[tuple[str, int], str] | None = None,
+    locked: Mapping[tuple[str, int], Lock] | None = None,
 ) -> Subject:
     """Return the subject of a series of patch texts on an upstream tree."""
     named = [
@@ -72,5 +72,5 @@ def subject_of(
         index=index(upstream),
         combined=read_patch(combined.encode()) if combined else None,
         combined_file="sglang.patch",
-        locked_scopes=locked or {},
+        locked=locked or {},
     )
