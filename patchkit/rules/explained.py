@@ -90,7 +90,7 @@ PLACEMENT = {
     "PK401": Rule(
         "a hunk stands in another place than the manifest records",
         "A real patch has been editing get_image_feature instead of get_video_feature with every blob id right: it "
-        "had been generated again from the tree in which it was wrong. So the manifest locks the scope of each hunk, and "
+        "had been generated again from the tree in which it was wrong. So the manifest locks each hunk's scope, and "
         "between which statements of upstream it stands: `for#2/if: 3-4` is the second `for`, in it the only `if`, "
         "after its third statement.",
         "Read the hunk in its place; if it is right there, `patchkit refresh` records the new place, which a "
