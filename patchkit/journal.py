@@ -16,7 +16,6 @@ from patchkit.patchtext import blob_id
 SCHEMA = "patchkit.journal/1"
 _WAIT_S = 10.0
 _JOURNAL = "journal.json"
-SAVED = "saved"  # the folder, in the state folder, with the contents that --reverse needs
 _NEW = ".patchkit-new-"
 
 
@@ -148,7 +147,6 @@ def _prepare(
     """Make all new folders, files and documents beside their places."""
     for folder in journal.folders:
         _make_folder(folder)
-    os.makedirs(f"{site.state}/{SAVED}", exist_ok=True)
     for step, item in zip(journal.steps, replacements, strict=True):
         if item.after is not None:
             _write_new(step.new, step.place, item.after, item.mode)
@@ -163,7 +161,7 @@ def _undo(site: Site, journal: Journal) -> None:
     for name in [*(step.new for step in journal.steps if step.new), *(f"{name}.new" for name, _ in journal.papers)]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(name)
-    for folder in [*reversed(journal.folders), f"{site.state}/{SAVED}"]:
+    for folder in reversed(journal.folders):
         with contextlib.suppress(OSError):  # never made, or somebody has put a file there
             os.rmdir(folder)
     os.unlink(f"{site.state}/{_JOURNAL}")
@@ -200,8 +198,6 @@ def _end(site: Site, journal: Journal) -> None:
     for name in [*journal.leftovers, *unwanted]:
         with contextlib.suppress(OSError):  # left behind it does no harm
             os.unlink(name)
-    with contextlib.suppress(OSError):  # holds the contents of another record, or was never made
-        os.rmdir(f"{site.state}/{SAVED}")
     os.unlink(f"{site.state}/{_JOURNAL}")
 
 
@@ -223,8 +219,7 @@ def _roll_back(site: Site, journal: Journal, replacements: Sequence[Replacement]
             _write_new(new, step.place, item.before, item.old_mode)
         back.append(Step(step.place, step.after, step.before, new))
     written = [name for name, is_written in journal.papers if is_written]
-    saved = [name for name in written if f"/{SAVED}/" in name]
-    leftovers = [*(step.new for step in journal.steps if step.new), *(f"{name}.new" for name in written), *saved]
+    leftovers = [*(step.new for step in journal.steps if step.new), *(f"{name}.new" for name in written)]
     _write_journal(site, Journal(True, tuple(back), leftovers=tuple(leftovers)))
     _end(site, Journal(True, tuple(back), leftovers=tuple(leftovers)))
     for folder in reversed(journal.folders):

@@ -1,18 +1,21 @@
-"""What patchkit has written into a checkout, kept beside it, so that every byte can be put back."""
+"""What patchkit has written into a checkout, kept beside it, so that every byte can be put back.
+
+All of it is one file, which a rename replaces: a line of JSON that says what was applied, then the contents that
+`--reverse` needs, each after a line with its blob id and its size in bytes. A file for each would cost a tenth of
+the whole command.
+"""
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from patchkit.errors import ConfigError
 from patchkit.hunks import BlobId
-from patchkit.journal import SAVED
 from patchkit.patchtext import blob_id
 from patchkit.rules.text import unsafe_path
 
 SCHEMA = "patchkit.record/1"
-RECORD = "record.json"
+RECORD = "record"
 
 
 class Side(NamedTuple):
@@ -36,9 +39,10 @@ class Layer(NamedTuple):
 
 
 class Record(NamedTuple):
-    """All layers of a checkout, the oldest first."""
+    """All layers of a checkout, the oldest first. saved: by blob id, what was there before them."""
 
     layers: tuple[Layer, ...] = ()
+    saved: Mapping[str, bytes] = {}
 
     def layer(self, label: str) -> Layer | None:
         """Return the layer of this label."""
@@ -57,18 +61,22 @@ class Record(NamedTuple):
     def with_layer(self, layer: Layer) -> "Record":
         """Return the record with this layer in place of the one of the same label, else on top."""
         if self.layer(layer.label) is None:
-            return Record((*self.layers, layer))
-        return Record(tuple(layer if old.label == layer.label else old for old in self.layers))
+            return self._replace(layers=(*self.layers, layer))
+        return self._replace(layers=tuple(layer if old.label == layer.label else old for old in self.layers))
 
     def without(self, label: str) -> "Record":
         """Return the record without the layer of this label."""
         return self._replace(layers=tuple(layer for layer in self.layers if layer.label != label))
 
-    @property
-    def needed(self) -> frozenset[str]:
-        """The blobs that must be kept to put everything back."""
-        sides = (before for layer in self.layers for before, _ in layer.files.values())
-        return frozenset(before.blob for before in sides if before.blob)
+    def content(self, blob: str) -> bytes:
+        """Return a content that was saved before it was replaced.
+
+        Raises: ConfigError if it is gone, or no longer what it was.
+        """
+        content = self.saved.get(blob)
+        if content is None or blob_id(content) != blob:
+            raise ConfigError("a saved file is gone or damaged; it cannot be put back", found=f"blob {blob}")
+        return content
 
 
 def read_record(state: str) -> Record:
@@ -79,46 +87,34 @@ def read_record(state: str) -> Record:
     name = f"{state}/{RECORD}"
     try:
         with open(name, "rb") as stream:
-            document = json.load(stream)
+            document = json.loads(stream.readline())
+            saved = {}
+            while line := stream.readline():
+                blob, size = line.split()
+                saved[blob.decode()] = stream.read(int(size))
         layers = tuple(_layer(entry) for entry in document["layers"])
     except FileNotFoundError:
         return Record()
     except (ValueError, KeyError, TypeError) as exc:
         raise ConfigError("the record of what was applied here is damaged", where=name, found=str(exc)) from exc
-    return Record(layers)
+    return Record(layers, saved)
 
 
-def read_saved(state: str, blob: str) -> bytes:
-    """Return a content that was saved before it was replaced.
+def record_document(record: Record, contents: Iterable[tuple[BlobId, bytes]]) -> bytes | None:
+    """Return what is to be written for the record; None: it is to be taken away.
 
-    Raises: ConfigError if it is gone, or no longer what it was.
+    contents: by blob id, what may have to be saved, besides what is saved already.
     """
-    name = f"{state}/{SAVED}/{blob}"
-    try:
-        with open(name, "rb") as stream:
-            content = stream.read()
-    except FileNotFoundError as exc:
-        raise ConfigError("a saved file is gone; it cannot be put back", where=name) from exc
-    if blob_id(content) != blob:
-        raise ConfigError("a saved file is damaged; it cannot be put back", where=name)
-    return content
-
-
-def record_documents(state: str, record: Record, contents: Iterable[tuple[BlobId, bytes]]) -> dict[str, bytes | None]:
-    """Return what is to be written in the state folder (name to content), and taken away (None), for the record.
-
-    contents: what may have to be saved; those that the record does not need, or that are saved, are left out.
-    """
-    try:
-        saved = set(os.listdir(f"{state}/{SAVED}"))
-    except FileNotFoundError:
-        saved = set()
-    needed = record.needed
-    documents: dict[str, bytes | None] = {
-        f"{SAVED}/{blob}": content for blob, content in contents if blob in needed and blob not in saved
-    }
-    documents[RECORD] = _document(record) if record.layers else None
-    return documents | {f"{SAVED}/{name}": None for name in sorted(saved - needed)}
+    if not record.layers:
+        return None
+    known: dict[str, bytes] = {**record.saved, **dict(contents)}
+    sides = (before for layer in record.layers for before, _ in layer.files.values())
+    needed = dict.fromkeys(before.blob for before in sides if before.blob)
+    pieces = [_head(record)]
+    for blob in needed:
+        if blob in known:
+            pieces += [b"%s %d\n" % (blob.encode(), len(known[blob])), known[blob]]
+    return b"".join(pieces)
 
 
 def _layer(entry: dict[str, object]) -> Layer:
@@ -134,7 +130,7 @@ def _layer(entry: dict[str, object]) -> Layer:
     )
 
 
-def _document(record: Record) -> bytes:
+def _head(record: Record) -> bytes:
     layers = [
         {
             "label": layer.label,

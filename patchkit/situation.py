@@ -10,7 +10,7 @@ from patchkit.errors import ConfigError, ConflictError
 from patchkit.hunks import Verdict
 from patchkit.patchtext import blob_id, reverse_section
 from patchkit.place import apply_sections
-from patchkit.record import Layer, Record, read_saved
+from patchkit.record import Layer, Record
 from patchkit.standing import ABSENT, FileStanding, Standing, find_standing
 
 Identify = Callable[[Checkout, Mapping[str, str]], str]  # the checkout and blob ids by path -> "v0.5.13", or nothing
@@ -39,7 +39,7 @@ def find_situation(
     """
     layer = record.of(work.record_key, work.revision)
     if layer is not None:
-        situation = _recorded(checkout, work, record, layer, disk)
+        situation = _recorded(work, record, layer, disk)
         if situation is not None:
             return situation
     files = {path: file.content for path, file in disk.items()}
@@ -59,9 +59,7 @@ def find_situation(
             return _by_content(work, files, disk)
 
 
-def _recorded(
-    checkout: Checkout, work: Work, record: Record, layer: Layer, disk: Mapping[str, OnDisk]
-) -> Situation | None:
+def _recorded(work: Work, record: Record, layer: Layer, disk: Mapping[str, OnDisk]) -> Situation | None:
     """Return the situation as our record has it; None if it no longer speaks of what is here."""
     present = {path: blob_of(disk[path]) for path in layer.files}
     expected = {path: sides[1].blob for path, sides in layer.files.items()}
@@ -71,7 +69,7 @@ def _recorded(
     if present == expected:
         base = dict(disk)
         for path, (before, _) in layer.files.items():
-            base[path] = OnDisk(read_saved(checkout.state, before.blob) if before.blob else None, before.mode)
+            base[path] = OnDisk(record.content(before.blob) if before.blob else None, before.mode)
         verdict = Verdict.OLDER
         if layer.revision == work.revision:
             verdict = Verdict.APPLIED if len(layer.topics) == len(work.topics) else Verdict.PARTLY

@@ -14,7 +14,7 @@ from patchkit.hunks import SOURCE_PREFIX, TopicPatch, Verdict
 from patchkit.journal import Replacement, hold, is_interrupted, replace_files
 from patchkit.lock import is_writable
 from patchkit.patchtext import blob_id, read_patch
-from patchkit.record import Layer, Record, Side, read_record, record_documents
+from patchkit.record import RECORD, Layer, Record, Side, read_record, record_document
 from patchkit.results.apply import Applied, AppliedFile
 from patchkit.rules.text import refuse_faults
 from patchkit.situation import (
@@ -153,7 +153,7 @@ def make_plan(checkout: Checkout, work: Work, wish: Wish, *, identify: Identify)
     others = record if situation.layer else record.without(key)
     new_record = others.with_layer(new_layer) if topics else record.without(key)
     contents = [(blob_id(file.content), file.content) for file in situation.base.values() if file.content is not None]
-    return Plan(situation, topics, composition, replacements, record_documents(checkout.state, new_record, contents))
+    return Plan(situation, topics, composition, replacements, {RECORD: record_document(new_record, contents)})
 
 
 def _with_needed(work: Work, topics: Sequence[str], base: Mapping[str, bytes | None]) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def creation(name: bytes, mode: bytes = b"100644") -> bytes:
         (b".git::$INDEX_ALLOCATION/config", "PK112"),
         (b".g\xe2\x80\x8cit/config", "PK112"),
         (b".gitmodules", "PK112"),
-        (b".patchkit/record.json", "PK112"),
+        (b".patchkit/record", "PK112"),
         (b"evil\xe2\x80\xaeyp.txt", "PK118"),
     ],
     ids=repr,
