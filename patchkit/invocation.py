@@ -243,6 +243,16 @@ def root() -> "Path":
     return Path(said) if said else find_root(Path.cwd())
 
 
+def store_or_none() -> "Path | None":
+    """Return the store's root; None outside of any, for commands that need none."""
+    from patchkit.errors import ConfigError
+
+    try:
+        return root()
+    except ConfigError:
+        return None
+
+
 def access() -> "Access":
     """Return how upstream may be reached in this call."""
     from patchkit.upstream import Access, cache_folder

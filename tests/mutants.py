@@ -21,7 +21,7 @@ from patchkit.lint import lint
 from patchkit.model import Finding, Hunk, LineKind, Severity
 from patchkit.nameindex import NameIndex
 from patchkit.patchtext import read_patch
-from patchkit.rules import callers, contract, elsewhere, guards, python, single
+from patchkit.rules import callees, callers, contract, elsewhere, guards, python, single
 from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
 from patchkit.rules.subject import Origin, PatchedFile, Source, Subject
 from patchkit.rules.symbols import Symbols
@@ -199,6 +199,7 @@ class Bench:
         whole = replace(subject, files={**self.subject.files, **subject.files})  # another file may miss a name
         yield from contract.find(whole, symbols)
         yield from callers.find(whole, symbols)
+        yield from callees.find(whole, symbols)
         yield from elsewhere.find(subject, symbols)
         self.parsed.update({path: source for path, source in symbols.sources().items() if path not in shipped})
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from patchkit.invocation import PIN, Command, access, root, settings, show
+from patchkit.invocation import PIN, Command, access, root, settings, show, store_or_none
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 
@@ -51,7 +51,7 @@ def verify(
         raise click.UsageError("patch files stand alone; with --upstream: --patch FILE")
     outputs = [_output(each) for each in files]
     if patch is not None and upstream is not None:
-        result = verify_patch(patch, upstream, access())
+        result = verify_patch(patch, upstream, access(), store_or_none())
     elif patches:
         result = verify_text(patches)
     elif checkout is not None:

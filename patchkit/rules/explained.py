@@ -138,7 +138,8 @@ SINGLE = {
     ),
     "PK505": Rule(
         "one path makes the same call twice",
-        "A second release frees what others use already, or stops the process: `release_kv_cache` asserts on it.",
+        "A second release frees what others use already, or stops the process: `release_kv_cache` asserts on it. A "
+        "function that is called on the path counts too, where it releases the same thing on every run.",
         "Keep one of the two; if both are meant, accept the finding with the reason.",
     ),
 }

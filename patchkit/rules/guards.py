@@ -12,6 +12,28 @@ def guarded_paths(guards: Sequence[Guard]) -> set[str]:
     return {guard.path for guard in guards}
 
 
+def owed(subject: Subject, guards: Sequence[Guard], topic: str, upstream: Mapping[str, bytes | None]) -> list[Guard]:
+    """Return the guards that a single patch must keep.
+
+    All of its own topic: the one that it is named after, and each of which it makes a guard hold that did not. Of the
+    others those that held before it.
+    upstream: the guarded files of the unpatched tree.
+    """
+    before = {path: _read(path, text) for path, text in upstream.items()}
+    after = {path: _read(path, _text(subject, path, upstream)) for path in upstream}
+    held = [guard for guard in guards if _holds(guard, before)]
+    topics = {topic, *(guard.topic for guard in guards if guard not in held and _holds(guard, after))}
+    return [guard for guard in guards if guard in held or guard.topic in topics]
+
+
+def _holds(guard: Guard, files: Mapping[str, GuardedFile | None]) -> bool:
+    return not any(find_breaches(guard, files[guard.path]))
+
+
+def _read(path: str, text: bytes | None) -> GuardedFile | None:
+    return None if text is None else GuardedFile(text, Source(path, text).scopes)
+
+
 def find(subject: Subject, guards: Sequence[Guard], upstream: Mapping[str, bytes | None]) -> Iterator[Finding]:
     """Yield each guard of this release that does not hold, or whose subject is gone.
 
@@ -19,11 +41,10 @@ def find(subject: Subject, guards: Sequence[Guard], upstream: Mapping[str, bytes
     """
     files: dict[str, GuardedFile | None] = {}
     for guard in guards:
-        if subject.pin is None or not guard.is_for(subject.pin.version):
+        if subject.pin is not None and not guard.is_for(subject.pin.version):
             continue
         if guard.path not in files:
-            source = _source(subject, guard.path, upstream)
-            files[guard.path] = None if source is None else GuardedFile(source.text, source.scopes)
+            files[guard.path] = _read(guard.path, _text(subject, guard.path, upstream))
         for breach in find_breaches(guard, files[guard.path]):
             patched = subject.files.get(guard.path)
             origin = patched.origin_at(breach.line) if patched else None
@@ -42,15 +63,17 @@ def find(subject: Subject, guards: Sequence[Guard], upstream: Mapping[str, bytes
             )
 
 
-def _source(subject: Subject, path: str, upstream: Mapping[str, bytes | None]) -> Source | None:
+def _text(subject: Subject, path: str, upstream: Mapping[str, bytes | None]) -> bytes | None:
     if path in subject.files:
-        return subject.files[path].after
-    text = upstream.get(path)
-    return None if text is None else Source(path, text)
+        after = subject.files[path].after
+        return after.text if after else None
+    return upstream.get(path)
 
 
 def _hint(subject: Subject, guard: Guard, *, is_drift: bool) -> str:
     if is_drift:
         return f"upstream moved it: give {guard.where} the new place, with a range of releases of its own"
-    assert subject.pin is not None
-    return f"carry topic {guard.topic}, or accept {guard.id} in patches/{subject.pin.name}/pin.toml with a reason"
+    carry = f"carry topic {guard.topic}"
+    if subject.pin is None:
+        return f"{carry}, or show that the patch breaks nothing: {guard.where}"
+    return f"{carry}, or accept {guard.id} in patches/{subject.pin.name}/pin.toml with a reason"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from patchkit.checkout import find_checkout, stated_version
 from patchkit.errors import ConfigError
 from patchkit.guards import Guard
 from patchkit.lint import lint
@@ -15,7 +16,19 @@ from patchkit.model import SOURCE_PREFIX, Finding, Manifest
 from patchkit.nameindex import NameIndex
 from patchkit.patchtext import blob_id
 from patchkit.results.verify import Accepted, Verified, Verify
-from patchkit.rules import application, base, callers, contract, elsewhere, guards, placement, python, single, store
+from patchkit.rules import (
+    application,
+    base,
+    callees,
+    callers,
+    contract,
+    elsewhere,
+    guards,
+    placement,
+    python,
+    single,
+    store,
+)
 from patchkit.rules.accept import Acceptance, judge
 from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outside_paths, touched_paths
 from patchkit.rules.subject import Lint, Lock, Subject
@@ -37,7 +50,8 @@ from patchkit.versions import bare
 Rule = Callable[[Subject], Iterable[Finding]]
 TreeRule = Callable[[Subject, Symbols], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (base.find, application.find, placement.find, single.find, python.find)
-TREE_RULES: tuple[TreeRule, ...] = (elsewhere.find, contract.find, callers.find)  # they look beyond the touched files
+# These look beyond the touched files.
+TREE_RULES: tuple[TreeRule, ...] = (elsewhere.find, callees.find, contract.find, callers.find)
 
 
 def verify_pins(root: Path, names: Sequence[str], access: Access, today: date | None = None) -> Verify:
@@ -91,8 +105,11 @@ def _verify_text(file: Path) -> Verified:
     )
 
 
-def verify_patch(file: Path, upstream: str, access: Access) -> Verify:
-    """Verify one patch file, of any project, on an upstream version or a directory."""
+def verify_patch(file: Path, upstream: str, access: Access, root: Path | None = None) -> Verify:
+    """Verify one patch file, of any project, on an upstream version or a directory.
+
+    root: a store, whose guards for this version the patch must keep as far as they are its business.
+    """
     started = time.monotonic()
     reader = _Reader(Path.cwd())
     patches = [*reader.read(file, topic=file.stem)]
@@ -100,7 +117,17 @@ def verify_patch(file: Path, upstream: str, access: Access) -> Verify:
     whole = compose(patches, tree.read(touched_paths(patches)))
     index = tree.index() if isinstance(tree, _Directory) else NameIndex.of(tree, access)
     subject = Subject(None, whole.files, whole.steps, whole.sites, index=index, lint=_lint(whole, "3.12"))
-    return Verify((_verified(file.name, subject, patches, reader.findings, started),))
+    version = stated_version(find_checkout(tree.directory)) if isinstance(tree, _Directory) else tree.version
+    every = read_all_guards(root) if root and version else []
+    wanted = [guard for guard in every if guard.is_for(version)]
+    guarded = tree.read(guards.guarded_paths(wanted))
+    owed = guards.owed(subject, wanted, file.stem, guarded)
+    verified = _verified(file.name, subject, patches, [*reader.findings, *guards.find(subject, owed, guarded)], started)
+    left = sorted({guard.topic for guard in wanted} - {guard.topic for guard in owed})
+    not_run = [f"PK7xx of {', '.join(left)}: the patch has no part in it"] if left else []
+    if root and not version:
+        not_run = ["PK7xx: the directory does not say which release it is"]
+    return Verify((replace(verified, not_run=tuple(not_run)),))
 
 
 @contextmanager

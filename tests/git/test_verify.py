@@ -15,7 +15,7 @@ from patchkit.upstream import Access
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.verify import verify_checkout, verify_patch, verify_pins
 from tests.git.upstream_tree import snapshot
-from tests.small_store import ABORT, PIN, UPSTREAM, write_store
+from tests.small_store import ABORT, PIN, UPSTREAM, VERSION, write_store
 
 TODAY = date(2026, 12, 1)
 FOLDER = f"patches/{PIN}"
@@ -178,6 +178,53 @@ def test_patch_file_on_a_directory(tmp_path: Path, access: Access) -> None:
     assert verified.findings == ()
     (verified,) = verify_patch(patch, str(tree(tmp_path / "other", PATCHED)), access).subjects
     assert "PK201" in [finding.rule for finding in verified.findings]
+
+
+HELD = """\
+- id: {id}
+  message: the file says {word}
+  releases: ">=0.5.12"
+  path: python/sglang/srt/abort.py
+  scope: abort
+  checks:
+    - has: {{regex: {word}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guards", "name", "rules", "not_run"),
+    [
+        pytest.param({"abort-guards": ["gone"]}, "abort-guards", [], (), id="its topic holds"),
+        pytest.param({"abort-guards": ["gone", "late"]}, "abort-guards", ["PK701"], (), id="its topic does not"),
+        pytest.param({"abort-guards": ["gone", "late"]}, "mine", ["PK701"], (), id="another name, in part the topic"),
+        pytest.param({"other": ["done"]}, "mine", ["PK701"], (), id="it breaks what held"),
+        pytest.param({"other": ["return"]}, "mine", [], (), id="what held holds"),
+        pytest.param(
+            {"other": ["late"]}, "mine", [], ("PK7xx of other: the patch has no part in it",), id="not its business"
+        ),
+    ],
+)
+def test_guards_of_a_patch_file(
+    access: Access, guards: dict[str, list[str]], name: str, rules: list[str], not_run: tuple[str, ...]
+) -> None:
+    tmp_path = access.cache.parent
+    (tmp_path / "patches/guards").mkdir()
+    for topic, words in guards.items():
+        text = "".join(HELD.format(id=f"X-{number}", word=word) for number, word in enumerate(words))
+        (tmp_path / f"patches/guards/{topic}.yml").write_text(text)
+    patch = (tmp_path / FOLDER / "abort-guards.patch").rename(tmp_path / f"{name}.patch")
+    for upstream in (VERSION, str(tree(tmp_path / "co", UPSTREAM[ABORT]))):
+        (verified,) = verify_patch(patch, upstream, access, tmp_path).subjects
+        assert ([finding.rule for finding in verified.findings], verified.not_run) == (rules, not_run)
+
+
+def test_patch_file_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_store(tmp_path / "store", tmp_path / "xdg" / "patchkit")
+    patch = (tmp_path / "store" / FOLDER / "abort-guards.patch").rename(tmp_path / "mine.patch")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--offline", "verify", "--patch", str(patch), "--upstream", VERSION]
+    shown = CliRunner(env={"XDG_CACHE_HOME": str(tmp_path / "xdg")}).invoke(main, arguments, catch_exceptions=False)
+    assert shown.exit_code == 0, shown.output
 
 
 def invoke(root: Path, *arguments: str) -> Result:
