@@ -18,13 +18,27 @@ def propose(command: str, cwd: Path, *, timeout_s: float) -> Settle:
 
     def settle(conflict: Conflict) -> Settled | None:
         asked = json.dumps({"schema": "patchkit/conflict/1", **asdict(conflict)}).encode()
-        answer = run(words, cwd=cwd, timeout_s=timeout_s, stdin=asked, allowed=(0, NOTHING))
+        try:
+            answer = run(words, cwd=cwd, timeout_s=timeout_s, stdin=asked, allowed=(0, NOTHING))
+        except CommandError as exc:
+            raise CommandError(
+                f"the resolver failed: {exc.what}",
+                where=f"{conflict.path}#{conflict.hunk}",
+                found=exc.found,
+                kept="nothing of it was taken",
+                hint="patchkit rebase --continue asks it again; --abort, then rebase without --resolver",
+            ) from exc
         if answer.status == NOTHING:
             return None
         try:
             text = answer.stdout.decode()
         except UnicodeDecodeError as exc:
-            raise CommandError(f"{words[0]} proposed text that is not UTF-8", where=conflict.path) from exc
+            raise CommandError(
+                f"the resolver failed: {words[0]} proposed text that is not UTF-8",
+                where=f"{conflict.path}#{conflict.hunk}",
+                kept="nothing of it was taken",
+                hint="patchkit rebase --continue asks it again; --abort, then rebase without --resolver",
+            ) from exc
         lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
         return Settled(lines, Stage.RESOLVER, f"proposed by {words[0]}")
 

@@ -254,19 +254,22 @@ def stale_sites(root: Path) -> list[PinSite]:
     ]
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write the file beside its place, flush it to the disk, and move it there: old or new, never half."""
-    replace_files({path: content})
+def replace_file(path: Path, content: bytes, *, spool_in: Path | None = None) -> None:
+    """Write the file beside its place, flush it to the disk, and move it there: old or new, never half.
+
+    spool_in: another folder of the same file system to write it in, one that is swept after a kill.
+    """
+    replace_files({path: content}, spool_in=spool_in)
 
 
-def replace_files(contents: Mapping[Path, bytes]) -> None:
+def replace_files(contents: Mapping[Path, bytes], *, spool_in: Path | None = None) -> None:
     """Write all files beside their places, then move them there in order; when one fails, all are as before."""
     old = {path: path.read_bytes() if path.exists() else None for path in contents}
     spools: dict[Path, Path] = {}
     moved: list[Path] = []
     try:
         for path, content in contents.items():
-            spools[path] = _write_beside(path, content)
+            spools[path] = _write_spool(spool_in or path.parent, path, content)
         for path, spool in spools.items():
             os.replace(spool, path)
             moved.append(path)
@@ -279,8 +282,8 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
             spool.unlink(missing_ok=True)
 
 
-def _write_beside(path: Path, content: bytes) -> Path:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as spool:
+def _write_spool(folder: Path, path: Path, content: bytes) -> Path:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{path.name}.", delete=False) as spool:
         try:
             spool.write(content)
             spool.flush()
@@ -296,7 +299,7 @@ def _put_back(path: Path, content: bytes | None) -> None:
     if content is None:
         path.unlink()
     else:
-        os.replace(_write_beside(path, content), path)
+        os.replace(_write_spool(path.parent, path, content), path)
 
 
 def pin_text(pin: Pin) -> bytes:
@@ -345,17 +348,23 @@ def record_image(root: Path, name: str, entry: Mapping[str, str]) -> None:
 
 
 def write_new_pin(
-    root: Path, name: str, files: Mapping[str, bytes], *, homes: Mapping[str, Path] | None = None
+    root: Path,
+    name: str,
+    files: Mapping[str, bytes],
+    *,
+    homes: Mapping[str, Path] | None = None,
+    spool_in: Path | None = None,
 ) -> Path:
     """Write the folder of a new pin in one step; a pin that exists is refused.
 
     homes: topic patches that are in the project already, by file: the pin's folder gets a link to each. Without it,
     in a store that is in place, topic patches are written into the project's folder first.
+    spool_in: as of replace_file.
     """
     folder = pin_folder(root, name)
     if folder.exists():
         raise ConfigError(f"pin {folder.name} exists already", where=_shown(folder, root))
-    scratch = Path(tempfile.mkdtemp(dir=root / PATCHES, prefix=f".{folder.name}."))
+    scratch = Path(tempfile.mkdtemp(dir=spool_in or root / PATCHES, prefix=f".{folder.name}."))
     written: list[Path] = []
     try:
         for file, content in files.items():

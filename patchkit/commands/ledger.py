@@ -6,13 +6,13 @@ from patchkit.invocation import Command, root, show
 
 
 @click.command(cls=Command)
-@click.option("--drop", metavar="NAME", default=None, help="Remove one recorded resolution.")
+@click.option("--drop", metavar="NAME", default=None, help="Remove one record.")
 def ledger(drop: str | None) -> None:
-    """List the recorded resolutions of conflicts, or remove one.
+    """List what was decided at rebases: conflicts settled, doubts accepted; or remove one.
 
     \b
-    patchkit ledger                   what was settled, when and where
-    patchkit ledger --drop 3f2a       settle it anew at the next rebase
+    patchkit ledger                   what was decided, by whom and when
+    patchkit ledger --drop 3f2a       be asked again at the next rebase
     """
     from patchkit.verbs.ledger import show_ledger
 

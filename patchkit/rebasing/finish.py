@@ -10,6 +10,7 @@ from patchkit.errors import ConfigError
 from patchkit.generated import generate
 from patchkit.model import CommitId, Pin, Series, TopicPatch
 from patchkit.patchtext import read_patch
+from patchkit.rebasing.state import folder_of
 from patchkit.store import PATCHES, latest_pin, pin_folder, pin_text, replace_file, write_new_pin
 from patchkit.upstream import Upstream, source_of
 from patchkit.versions import order
@@ -65,6 +66,6 @@ def report_text(legs: Sequence[str], by_leg: Mapping[str, Sequence[TopicResult]]
 def write_pin(root: Path, pin: Pin, files: Mapping[str, bytes]) -> None:
     """Write the new pin, and let `latest` name it where it is the newest. Written before: nothing to do."""
     if not pin_folder(root, pin.name).is_dir():
-        write_new_pin(root, pin.name, files)
+        write_new_pin(root, pin.name, files, spool_in=folder_of(root))
     if order(pin.name) > order(latest_pin(root)):
-        replace_file(root / PATCHES / "latest", f"{pin.name}\n".encode())
+        replace_file(root / PATCHES / "latest", f"{pin.name}\n".encode(), spool_in=folder_of(root))

@@ -127,9 +127,15 @@ def work_folder(root: Path) -> Path:
     return folder_of(root) / "work"
 
 
+def shown_folder(root: Path) -> Path:
+    """Return the folder with the same files as they were before a person settled them."""
+    return folder_of(root) / "shown"
+
+
 def clear_work(root: Path) -> None:
     """Remove the files of a topic that is settled."""
-    shutil.rmtree(work_folder(root), ignore_errors=True)
+    for folder in (work_folder(root), shown_folder(root)):
+        shutil.rmtree(folder, ignore_errors=True)
     for name in ("CONFLICTS.md", "stopped.json"):
         (folder_of(root) / name).unlink(missing_ok=True)
 

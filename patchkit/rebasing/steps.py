@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from patchkit.carry.engine import carry_patch
-from patchkit.carry.nouns import Action, Carried, Decision, Settle
+from patchkit.carry.nouns import Action, Carried, Decision, Settle, Stage
 from patchkit.drafts import Draft, result_of, write_draft
 from patchkit.model import SOURCE_PREFIX
 from patchkit.objects import File
@@ -31,8 +31,12 @@ class Move:
 
     @property
     def suspects(self) -> tuple[Decision, ...]:
-        """The carried or dropped hunks that a person should look at."""
-        return tuple(one for one in self.carried.decisions if one.suspect and one.action is not Action.UNRESOLVED)
+        """The carried or dropped hunks that a person should look at; what a resolver proposed is always one."""
+        return tuple(
+            one
+            for one in self.carried.decisions
+            if one.action is not Action.UNRESOLVED and (one.suspect or one.stage is Stage.RESOLVER)
+        )
 
 
 def carry_topic(

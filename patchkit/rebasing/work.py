@@ -3,61 +3,86 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from patchkit.carry.align import align
 from patchkit.carry.compose import BASE, MIDDLE, OURS, THEIRS
 from patchkit.carry.nouns import Action, Conflict, Decision, Source
-from patchkit.carry.report import report_of
 from patchkit.errors import ConflictError
-from patchkit.rebasing.state import folder_of, work_folder
+from patchkit.ledger import Acceptance
+from patchkit.rebasing.state import clear_work, folder_of, shown_folder, work_folder
 from patchkit.rebasing.steps import Move
 from patchkit.store import replace_file
-from patchkit.trees import LayeredTree
 
 _MARKER = re.compile(rb"^(?:<{7} |\|{7} |>{7} )", re.MULTILINE)
 
 
-def write_work(root: Path, move: Move) -> None:
-    """Write the topic's files and a page that says what to do about each hunk."""
-    for path, data in move.carried.files.items():
-        if data is not None:
-            target = work_folder(root) / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+def write_work(root: Path, move: Move, report: dict[str, Any], found: Sequence[Acceptance]) -> None:
+    """Write the topic's files, once more as they were shown, and a page that says what to do about each hunk."""
+    clear_work(root)
+    for folder in (work_folder(root), shown_folder(root)):
+        for path, data in move.carried.files.items():
+            if data is not None:
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
     kept = {
         "topic": move.former.topic,
         "deleted": sorted(path for path, data in move.carried.files.items() if data is None),
-        "report": report_of(move.carried),
+        "report": report,
+        "doubts": [asdict(one) for one in found],
     }
     replace_file(folder_of(root) / "stopped.json", (json.dumps(kept, indent=1) + "\n").encode())
     replace_file(folder_of(root) / "CONFLICTS.md", _page(move).encode("utf-8", "surrogateescape"))
 
 
-def read_work(root: Path, new: LayeredTree) -> tuple[dict[str, bytes | None], dict[str, Any]]:
-    """Return the settled text of each file, and what was known when the topic stopped.
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A topic that waits for a person. shown: its files as they were written; texts: as they are now."""
 
-    Raises: ConflictError where a conflict marker is left.
-    """
+    topic: str
+    report: dict[str, Any]
+    doubts: tuple[Acceptance, ...]
+    shown: Mapping[str, bytes]
+    texts: Mapping[str, bytes | None]
+
+
+def read_work(root: Path) -> Stopped:
+    """Return what is known of the topic that the rebase stopped at."""
     kept: dict[str, Any] = json.loads((folder_of(root) / "stopped.json").read_bytes())
-    folder = work_folder(root)
-    texts: dict[str, bytes | None] = dict.fromkeys(kept["deleted"])
-    marked = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            data = path.read_bytes()
-            name = path.relative_to(folder).as_posix()
-            texts[name] = data
-            marked += [f"{path}:{line}" for line in _marker_lines(data)]
+    return Stopped(
+        topic=kept["topic"],
+        report=kept["report"],
+        doubts=tuple(Acceptance(**one) for one in kept["doubts"]),
+        shown=_read_files(shown_folder(root)),
+        texts={**dict.fromkeys(kept["deleted"]), **_read_files(work_folder(root))},
+    )
+
+
+def refuse_markers(root: Path, stopped: Stopped) -> None:
+    """Raise a ConflictError where a conflict marker is left in a file that a person settles."""
+    marked = [
+        f"{work_folder(root) / path}:{line}"
+        for path, data in sorted(stopped.texts.items())
+        for line in _marker_lines(data or b"")
+    ]
     if marked:
         raise ConflictError(
-            f"{len(marked)} conflict markers are left in topic {kept['topic']}",
+            f"{len(marked)} conflict markers are left in topic {stopped.topic}",
             where="\n".join(marked),
             kept="the rebase is where it was",
             hint="edit these files, then: patchkit rebase --continue",
         )
-    return texts, kept
+
+
+def _read_files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def resolutions(
@@ -72,7 +97,7 @@ def resolutions(
             continue
         done.add(key)
         before, after = Source(text).lines, Source(result).lines
-        span = _marked_span(before, conflict)
+        span = marked_span(before, conflict)
         if span is None:
             continue
         where = align(before, after)
@@ -81,7 +106,7 @@ def resolutions(
         yield conflict, "".join(f"{line}\n" for line in lines)
 
 
-def _marked_span(lines: Sequence[str], conflict: dict[str, Any]) -> tuple[int, int] | None:
+def marked_span(lines: Sequence[str], conflict: dict[str, Any]) -> tuple[int, int] | None:
     """Return where a conflict stands between its markers in a file."""
     sides = [conflict[side].split("\n") if conflict[side] else [] for side in ("ours", "base", "theirs")]
     for at, line in enumerate(lines):

@@ -4,9 +4,10 @@ from patchkit.results.ledger import Ledger
 
 
 def text(result: Ledger) -> str:
-    """Return one line a resolution."""
+    """Return one line a record."""
     lines = [f"removed {result.dropped}"] if result.dropped else []
     for one in result.resolutions:
         why = f": {one.why}" if one.why else ""
-        lines.append(f"{one.name}  {one.path}, {one.scope} (topic {one.topic}, {one.onto}; {one.by}, {one.when}){why}")
-    return "\n".join(lines or ["no resolution is recorded"])
+        what = one.scope if one.kind == "resolution" else f"accepted: {one.scope}"
+        lines.append(f"{one.name}  {one.path}, {what} (topic {one.topic}, {one.onto}; {one.by}, {one.when}){why}")
+    return "\n".join(lines or ["nothing is recorded"])

@@ -55,7 +55,9 @@ def markdown(result: Rebase) -> str:
 _SECTIONS = (
     ("Unresolved", "unresolved"),
     ("Suspect: read these", "suspect"),
+    ("Suspect, but read and accepted", "accepted"),
     ("By hand", "by hand"),
+    ("Left out by hand", "left out"),
     ("From the ledger or a resolver", "recorded"),
     ("Dropped: upstream has it", "upstreamed"),
     ("Dropped: nothing needs it any more", "dropped"),
@@ -70,8 +72,10 @@ def _section(hunk: RebasedHunk) -> str:
         return "unresolved"
     if hunk.suspect:
         return "suspect"
+    if hunk.accepted:
+        return "accepted"
     if hunk.stage == "by hand":
-        return "by hand"
+        return "left out" if hunk.action == "dropped" else "by hand"
     if hunk.stage in {"ledger", "resolver"}:
         return "recorded"
     if hunk.action == "dropped":
@@ -82,7 +86,7 @@ def _section(hunk: RebasedHunk) -> str:
 
 
 def _is_telling(hunk: RebasedHunk) -> bool:
-    return hunk.suspect or hunk.action != "carried" or hunk.stage not in _PLAIN
+    return hunk.suspect or bool(hunk.accepted) or hunk.action != "carried" or hunk.stage not in _PLAIN
 
 
 def _hunk(hunk: RebasedHunk) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """One recorded resolution of a conflict."""
+    """One record. kind: resolution (of a conflict) or accepted (a doubt that was read)."""
 
     name: str
     path: str
@@ -16,11 +16,12 @@ class Resolution:
     by: str
     when: str
     why: str
+    kind: str = "resolution"
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """`ledger`: the recorded resolutions."""
+    """`ledger`: the recorded resolutions and accepted doubts."""
 
     verb: ClassVar[str] = "ledger"
     schema: ClassVar[int] = 1

@@ -9,7 +9,10 @@ from patchkit.model import UntilVerdict
 
 @dataclass(frozen=True, slots=True)
 class RebasedHunk:
-    """Where one hunk ended. action: carried, moved, shrunk, dropped or unresolved. stage: what decided it."""
+    """Where one hunk ended. action: carried, moved, shrunk, dropped or unresolved. stage: what decided it.
+
+    accepted: who has read the doubt about it and accepted it, and when.
+    """
 
     path: str
     number: int
@@ -20,6 +23,7 @@ class RebasedHunk:
     cause: str = ""
     scope: str = ""
     evidence: tuple[str, ...] = ()
+    accepted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

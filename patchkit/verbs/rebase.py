@@ -1,20 +1,21 @@
 """`rebase`: make the series of a new pin out of an old one, topic by topic; stop where a person must settle."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from patchkit.carry.nouns import Settle
-from patchkit.carry.report import report_of
+from patchkit.carry.nouns import Carried, Settle
 from patchkit.clones import describe_commit, is_clone, location_of
 from patchkit.drafts import Draft, read_drafts, result_of
 from patchkit.errors import ConfigError
-from patchkit.ledger import Entry, read_ledger, replay, write_entry
+from patchkit.ledger import Acceptance, Entry, read_accepted, read_ledger, replay, write_entry
 from patchkit.model import GitSource, UntilVerdict
 from patchkit.patchtext import read_patch
+from patchkit.rebasing.doubts import doubts, report_with
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
+from patchkit.rebasing.settled import settled_report, untouched_doubts
 from patchkit.rebasing.state import (
     RebaseState,
     find_state,
@@ -26,7 +27,7 @@ from patchkit.rebasing.state import (
     write_state,
 )
 from patchkit.rebasing.steps import Move, as_files, carry_topic, contents, patch_of
-from patchkit.rebasing.work import read_work, resolutions, write_work
+from patchkit.rebasing.work import Stopped, read_work, refuse_markers, resolutions, write_work
 from patchkit.repository import find_repository, hold_lock
 from patchkit.resolver import propose
 from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
@@ -84,6 +85,7 @@ def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
             legs, accept_suspects=wish.accept_suspects, resolver=wish.resolver, upstream=wish.upstream, commit=commit
         )
         _bring(state, target, access)
+        remove_state(root)  # what a kill at the end of the former rebase left
         write_state(root, state)
         return _Job(root, access).go_on(state)
 
@@ -167,25 +169,27 @@ class _Job:
             if state.stopped:
                 return self.tell(state, "stopped")
             move = side.carry(state, self._settle(state), self.access)
-            if move.unresolved or (move.suspects and not state.accept_suspects):
-                write_work(self.root, move)
+            accepted = read_accepted(self.root)
+            found = doubts(move, side.new_tree(state))
+            report = report_with(move, found, accepted)
+            is_doubtful = any(one.name not in accepted for one in found)
+            if move.unresolved or (is_doubtful and not state.accept_suspects):
+                write_work(self.root, move, report, found)
                 state = replace(state, stopped=True)
                 write_state(self.root, state)
                 return self.tell(state, "stopped")
-            patch = patch_of(move, side.target)
-            state = keep_result(self.root, state, move.former.topic, patch, report_of(move.carried))
+            state = keep_result(self.root, state, move.former.topic, patch_of(move, side.target), report)
 
     def take_settled(self, state: RebaseState, settling: Settling) -> RebaseState:
         """Make the topic's patch of the files in work/ and record how its conflicts were settled."""
+        stopped = read_work(self.root)
+        refuse_markers(self.root, stopped)
         side = self._side(state)
         draft = side.topics[state.done]
-        new = side.new_tree(state)
-        texts, kept = read_work(self.root, new)
-        move = side.carry(state, self._settle(state), self.access)
-        before, after = as_files(texts, new, draft)
-        settled = Move(draft, move.carried, before, after)
-        self._record(move, texts, settling, state)
-        report = _by_hand(kept["report"])
+        before, after = as_files(stopped.texts, side.new_tree(state), draft)
+        settled = Move(draft, Carried(stopped.texts, stopped.texts, ()), before, after)
+        accepted = self._record(stopped, settling, state)
+        report = settled_report(stopped, accepted)
         return keep_result(self.root, state, draft.topic, patch_of(settled, side.target), report)
 
     def leave_out(self, state: RebaseState) -> RebaseState:
@@ -201,8 +205,8 @@ class _Job:
         work = ""
         if state.stopped:
             work = str(folder_of(self.root).relative_to(self.root) / "work")
-            move = side.carry(state, self._settle(state), self.access)
-            topics.append(_topic_told(move.former.topic, b"", report_of(move.carried), state="stopped"))
+            stopped = read_work(self.root)
+            topics.append(_topic_told(stopped.topic, b"", stopped.report, state="stopped"))
         next_step = "patchkit rebase --continue" if what != "written" else f"patchkit verify {state.target}"
         return _told(state, what, tuple(topics), work=work, next_step=next_step)
 
@@ -238,28 +242,27 @@ class _Job:
             found.append(propose(state.resolver, self.root, timeout_s=self.access.deadline_s))
         return found
 
-    def _record(self, move: Move, texts: Mapping[str, bytes | None], settling: Settling, state: RebaseState) -> None:
+    def _record(self, stopped: Stopped, settling: Settling, state: RebaseState) -> list[Acceptance]:
+        """Write what was settled and what was accepted into the ledger; return what was accepted, now or before."""
         repository = find_repository(self.root)
-        by = repository.identity()[0] if repository else "unknown"
-        marked = {path: data for path, data in move.carried.files.items() if data is not None}
-        listed = report_of(move.carried)["conflicts"]
-        for conflict, result in resolutions(listed, marked, texts):
-            write_entry(
-                self.root,
-                Entry(
-                    path=conflict["path"],
-                    scope=conflict["scope"],
-                    base=conflict["base"],
-                    ours=conflict["ours"],
-                    theirs=conflict["theirs"],
-                    result=result,
-                    by=by,
-                    when=settling.today.isoformat(),
-                    why=settling.why,
-                    topic=move.former.topic,
-                    onto=state.target,
-                ),
-            )
+        signed: dict[str, Any] = {
+            "by": repository.identity()[0] if repository else "unknown",
+            "when": settling.today.isoformat(),
+            "why": settling.why,
+            "topic": stopped.topic,
+            "onto": state.target,
+        }
+        for conflict, result in resolutions(stopped.report["conflicts"], stopped.shown, stopped.texts):
+            own = {name: conflict[name] for name in ("path", "scope", "base", "ours", "theirs")}
+            write_entry(self.root, Entry(**own, result=result, **signed), spool_in=folder_of(self.root))
+        known = read_accepted(self.root)
+        accepted = []
+        for doubt in untouched_doubts(stopped):
+            if doubt.name not in known:
+                known[doubt.name] = replace(doubt, **signed)
+                write_entry(self.root, known[doubt.name], spool_in=folder_of(self.root))
+            accepted.append(known[doubt.name])
+        return accepted
 
     def _finish(self, state: RebaseState) -> Rebase:
         target = _bring(state, state.target, self.access)
@@ -267,7 +270,7 @@ class _Job:
         results = by_leg[state.target]
         pin = pin_of(target, read_pin(self.root, state.legs[0]))
         write_pin(self.root, pin, pin_files(pin, target, results, report_text(state.legs, by_leg)))
-        told = _told(
+        shown = _told(
             state,
             "written",
             tuple(_topic_told(*result) for result in results),
@@ -275,7 +278,7 @@ class _Job:
             next_step=f"patchkit verify {pin.name}",
         )
         remove_state(self.root)
-        return replace(told, until=tuple(self._until(target, results)))
+        return replace(shown, until=tuple(self._until(target, results)))
 
     def _until(self, target: Upstream, results: Sequence[TopicResult]) -> Iterator[UntilVerdict]:
         """Judge, at the new pin, what should end each topic that is carried there."""
@@ -315,19 +318,6 @@ def _legs(source: str, target: str, upstream: str, access: Access) -> tuple[str,
     return (source, *sorted(between, key=order), target)
 
 
-def _by_hand(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report whose unresolved hunks were settled by a person, and whose suspects were looked at."""
-    settled = [
-        {"path": one["path"], "hunk": one["hunk"], "class": "", "action": "carried", "to": one["path"],
-         "suspect": False, "stage": "by hand", "scope": "", "evidence": [one["reason"]]}
-        for one in report["unresolved"]
-    ]  # fmt: skip
-    decisions = sorted([*report["decisions"], *settled], key=lambda one: (one["path"], one["hunk"]))
-    counts = {**report["counts"], "unresolved": 0}
-    counts["carried"] = counts["carried"] + len(settled)
-    return {**report, "counts": counts, "unresolved": [], "decisions": decisions}
-
-
 def _topic_told(topic: str, patch: bytes, report: dict[str, Any], state: str = "") -> RebasedTopic:
     hunks = [
         RebasedHunk(
@@ -340,6 +330,7 @@ def _topic_told(topic: str, patch: bytes, report: dict[str, Any], state: str = "
             cause=one["class"],
             scope=one["scope"],
             evidence=tuple(one["evidence"]),
+            accepted=one.get("accepted", ""),
         )
         for one in report["decisions"]
     ]
