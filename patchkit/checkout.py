@@ -148,9 +148,19 @@ def _state_folder(root: str | None, beside: str) -> str:
             with open(repository, encoding="utf-8", errors="surrogateescape") as stream:
                 named = stream.readline().removeprefix("gitdir:").strip()
             repository = os.path.normpath(os.path.join(root, named))
-        if os.path.isdir(repository):
-            return f"{repository}/{STATE_NAME}"
-    return f"{beside}/.{STATE_NAME}"
+        if os.path.isfile(f"{repository}/HEAD"):  # else it is no repository, whatever a line in the tree says
+            return _own_folder(f"{repository}/{STATE_NAME}")
+    return _own_folder(f"{beside}/.{STATE_NAME}")
+
+
+def _own_folder(state: str) -> str:
+    """Return the state folder.
+
+    Raises: ConfigError for a link in its place: it may have come with the tree, and lead anywhere.
+    """
+    if os.path.islink(state):
+        raise ConfigError("patchkit's own folder is a symbolic link", where=state, hint=f"rm {state}")
+    return state
 
 
 def _refuse_links(checkout: Checkout, path: str, place: str, proven: set[str]) -> None:

@@ -334,7 +334,10 @@ def _inside(folder: str, path: str) -> str:
 
 
 def _write(name: str, content: bytes) -> None:
-    with open(name, "wb") as stream:
+    """Write a file of the state folder; a link in its place, which may have come with the tree, is not followed."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name)
+    with open(name, "xb") as stream:
         stream.write(content)
 
 

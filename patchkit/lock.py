@@ -24,13 +24,13 @@ def acquire(state: str, wait_s: float) -> int:
     while True:
         os.makedirs(state, exist_ok=True)
         try:
-            descriptor = os.open(f"{state}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(f"{state}/lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         except FileNotFoundError:
             continue  # its last holder has just taken the folder away
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_same_file(descriptor, f"{state}/lock"):
-                with open(f"{state}/.gitignore", "wb") as stream:
+                with contextlib.suppress(FileExistsError), open(f"{state}/.gitignore", "xb") as stream:
                     stream.write(b"*\n")
                 return descriptor
         except BlockingIOError as exc:

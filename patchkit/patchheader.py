@@ -19,6 +19,7 @@ from patchkit.patchnames import (
 
 DEV_NULL = b"/dev/null"
 MAX_HEADER_LINE = 32768  # bytes; two quoted names of PATH_MAX each
+CUT_OFF = "if the file is cut off here, fetch it or make it again; else take the section out"
 _NO_NAME = "no line of this section names its file"
 _INDEX = re.compile(rb"([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
 
@@ -84,6 +85,7 @@ def read_git_head(cursor: Cursor) -> FilePatch:
             "the section ends after its `diff --git` line",
             at=start,
             found="git skips such a section without a word",
+            hint=CUT_OFF,
         )
     return _section(cursor, facts)
 

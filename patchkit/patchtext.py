@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from patchkit.binarypatch import read_binary_blocks
 from patchkit.hunks import BlobId, ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
-from patchkit.patchheader import Cursor, head_lines, read_git_head, read_plain_head
+from patchkit.patchheader import CUT_OFF, Cursor, head_lines, read_git_head, read_plain_head
 
 _HUNK = re.compile(
     rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(.*)", re.DOTALL
@@ -26,7 +26,6 @@ _NO_DIFF_LOOKS = (
     (rb"(?sm).*^[0-9,]+[acd][0-9,]+\r?$", "it is a normal or ed diff"),
 )
 _MARKER_SIZE = 12  # bytes; git overlooks a "\ No newline" line that is no longer
-_CUT_OFF = "if the file is cut off here, fetch it or make it again; else take the section out"
 DEFAULT_MARKER = b"\\ No newline at end of file\n"
 
 
@@ -220,7 +219,7 @@ def _read_section(cursor: Cursor) -> FilePatch:
             "PK117", f"{section.path}: binary data is missing", hint="make the patch with `--binary --full-index`"
         )
     if any(line.startswith((b"--- ", b"+++ ")) for line in section.header):
-        raise cursor.fault("PK102", f"{section.path}: file header without a hunk", hint=_CUT_OFF)
+        raise cursor.fault("PK102", f"{section.path}: file header without a hunk", hint=CUT_OFF)
     if section.kind is ChangeKind.MODIFY:
         if section.new_mode in ("", section.old_mode):
             raise cursor.fault("PK109", f"{section.path}: the section changes nothing", at=section.patch_line - 1)
@@ -318,7 +317,7 @@ def _cut_off(cursor: Cursor, start: int) -> Exception:
             "PK105",
             "the last line of the patch has no line feed",
             at=len(cursor.lines) - 1,
-            hint=f"end it with a line feed; {_CUT_OFF}",
+            hint=f"end it with a line feed; {CUT_OFF}",
         )
     while body and body[-1] == b"\n":
         body.pop()

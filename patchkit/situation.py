@@ -179,15 +179,25 @@ def conflict(work: Work, composition: Composition, what: str, *, found: str = ""
         where="\n".join(places if alone else map(": ".join, zip(places, reasons, strict=True))),
         found="\n".join(part for part in (found, reasons[0] if alone else "") if part),
         kept=UNCHANGED,
-        hint=hint or _hint_of_line_endings(work),
+        hint=_hint_of_line_endings(work, composition) or hint,
     )
 
 
-def _hint_of_line_endings(work: Work) -> str:
-    """Return how to mend patches whose every line ends with CR LF; nothing where that is not so."""
+def _hint_of_line_endings(work: Work, composition: Composition) -> str:
+    """Return how to mend patches, or else files, whose every line ends with CR LF; nothing where that is not so."""
     pairs = zip(work.topics, work.sources, strict=True)
-    saved = [source for topic, source in pairs if topic.patch.raw.count(b"\r\n") == topic.patch.raw.count(b"\n")]
-    return f"the patch was saved with CRLF line endings: sed -i 's/\\r$//' {' '.join(saved)}" if saved else ""
+    saved = [source for topic, source in pairs if _is_crlf(topic.patch.raw)]
+    if saved:
+        return f"the patch was saved with CRLF line endings: sed -i 's/\\r$//' {' '.join(saved)}"
+    missed = [composition.files.get(miss.section.old_path) for miss in composition.misses]
+    if missed and all(content and _is_crlf(content) for content in missed):
+        return "the checkout has CRLF line endings: check it out again with git's core.autocrlf=false"
+    return ""
+
+
+def _is_crlf(text: bytes) -> bool:
+    """Whether every line ends with CR LF."""
+    return text.count(b"\r\n") == text.count(b"\n") > 0
 
 
 def _mixed(work: Work, standing: Standing) -> ConfigError:

@@ -4,6 +4,8 @@ import click
 
 from patchkit.invocation import PIN, TOPIC, Command, access, root, show
 
+FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
+
 
 def _name_dry_run(_context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
     """Answer those who know git's word for it."""
@@ -15,7 +17,7 @@ def _name_dry_run(_context: click.Context, _parameter: click.Parameter, asked: b
 @click.argument("checkout", type=click.Path(exists=True, file_okay=False))
 @click.option("--pin", metavar="P", type=PIN, help="The pin whose series is applied (default: the latest).")
 @click.option("--topic", "topics", type=TOPIC, multiple=True, metavar="T", help="Only this topic; may be given again.")
-@click.option("--patch", type=click.Path(exists=True, dir_okay=False), help="This file, not a series.")
+@click.option("--patch", type=FILE, help="This file, not a series; - reads it from stdin.")
 @click.option("--reverse", is_flag=True, help="Take it out again: every byte and mode as before.")
 @click.option("--check", is_flag=True, hidden=True, expose_value=False, callback=_name_dry_run)
 @click.option("--dry-run", is_flag=True, help="Tell what would change and write nothing.")
@@ -31,6 +33,7 @@ def apply(
     patchkit apply /src/sglang                   the newest series
     patchkit apply /src/sglang --reverse         take it out again, every byte
     patchkit apply . --patch x.patch --dry-run   what one patch file would do
+    git diff A B | patchkit apply . --patch -    a patch that is no file
     """
     from patchkit.verbs.apply import Wish, apply_patch, apply_series
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from patchkit.errors import PatchkitError
+from patchkit.errors import PatchError, PatchkitError
 
 if TYPE_CHECKING:
     from patchkit.results import Result
@@ -33,6 +33,8 @@ def render_error(error: PatchkitError) -> str:
         first, *rest = value.split("\n") if value else [""]
         if value:
             lines += [f"  {name + ':':<6} {first}", *(f"         {line}" for line in rest)]
+    if isinstance(error, PatchError) and error.rule:
+        lines.append(f"  rule:  patchkit explain {error.rule}")
     return printable("\n".join(lines))
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from patchkit.errors import PatchkitError
+from patchkit.errors import PatchError, PatchkitError
 from patchkit.render import printable
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def text(result: "Result") -> str:
 def error_text(error: PatchkitError) -> str:
     """Return a failure as one JSON document."""
     fields = {name: getattr(error, name) for name in ("what", "where", "found", "kept", "hint")}
+    if isinstance(error, PatchError):
+        fields["rule"] = error.rule
     return json.dumps({"schema": "patchkit/error/1", "exit_code": error.exit_code, **plain(fields)}, indent=2)
 
 

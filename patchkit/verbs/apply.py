@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -80,8 +81,11 @@ def series_work(root: "Path", pin: str | None) -> Work:
 
 
 def patch_work(patch_file: "Path | str") -> Work:
-    """Return one patch file as work to be applied."""
+    """Return one patch file, or what comes on stdin (`-`), as work to be applied."""
     given = os.fspath(patch_file)
+    if given == "-":
+        raw = sys.stdin.buffer.read()
+        return Work("stdin", (TopicPatch("stdin", read_patch(raw, name="stdin")),), ("stdin",), key=blob_id(raw))
     try:
         with open(given, "rb") as stream:
             raw = stream.read()

@@ -85,6 +85,7 @@ def test_malformed_patch_is_2_with_file_line_and_mend(tree: Path, patch_file: Pa
         f"  where: {patch_file}:5\n"
         "  found: header says 6 old and 8 new lines; 6 and 7 found\n"
         "  hint:  a cut-off file, or else: @@ -3,6 +3,7 @@\n"
+        "  rule:  patchkit explain PK102\n"
     )
     assert (tree / PATH).read_bytes() == BEFORE
 
@@ -138,7 +139,54 @@ def test_patch_saved_with_crlf_is_told_how_to_mend_it(tree: Path, patch_file: Pa
     assert f"hint:  the patch was saved with CRLF line endings: sed -i 's/\\r$//' {patch_file}" in result.stderr
 
 
-@pytest.mark.parametrize("lines", [2, 3, 4], ids=["after diff --git and index", "after ---", "after +++"])
+def test_refusal_as_json_has_the_rule(tree: Path, patch_file: Path) -> None:
+    patch_file.write_bytes(patch_file.read_bytes().replace(b"-3,6 +3,7", b"-3,6 +3,8"))
+    document = json.loads(run("--json", "apply", tree, "--patch", patch_file).stdout)
+    assert (document["rule"], document["where"]) == ("PK102", f"{patch_file}:5")
+
+
+def test_checkout_with_crlf_is_told_how_to_mend_it(tree: Path, patch_file: Path) -> None:
+    (tree / PATH).write_bytes(BEFORE.replace(b"\n", b"\r\n"))
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 3
+    assert "only the line endings of lines 3 to 8 differ" in result.stderr
+    assert (
+        "hint:  the checkout has CRLF line endings: check it out again with git's core.autocrlf=false" in result.stderr
+    )
+
+
+def test_patch_from_stdin(tree: Path, patch_file: Path) -> None:
+    def piped(raw: bytes, *options: str) -> Result:
+        return CliRunner().invoke(main, ["apply", str(tree), "--patch", "-", *options], input=raw)
+
+    raw = patch_file.read_bytes()
+    assert piped(raw).stdout.startswith("applied: stdin, 1 hunk\n")
+    assert (tree / PATH).read_bytes() == AFTER
+    again = raw.replace(b"line X", b"line Y").replace(b"line 5", b"line 8").replace(b"@@ -3,6", b"@@ -7,6")
+    assert "stdin:1" in piped(again[:40]).stderr
+    assert piped(raw, "--reverse").stdout.startswith("taken out: stdin")
+    assert (tree / PATH).read_bytes() == BEFORE
+
+
+def test_two_patches_from_stdin_are_two_patches(tree: Path, patch_file: Path) -> None:
+    def piped(raw: bytes, *options: str) -> Result:
+        return CliRunner().invoke(main, ["apply", str(tree), "--patch", "-", *options], input=raw)
+
+    first = patch_file.read_bytes()
+    last = b"line 10\n"
+    ids = (blob_id(AFTER).encode(), blob_id(AFTER.replace(last, b"line Z\n")).encode())
+    head = b"diff --git a/%s b/%s\nindex %s..%s 100644\n--- a/%s\n+++ b/%s\n" % (
+        PATH.encode(), PATH.encode(), *ids, PATH.encode(), PATH.encode(),
+    )  # fmt: skip
+    second = head + b"@@ -8,4 +8,4 @@\n line 7\n line 8\n line 9\n-line 10\n+line Z\n"
+    assert piped(first).exit_code == piped(second).exit_code == 0
+    assert (tree / PATH).read_bytes() == AFTER.replace(last, b"line Z\n")
+    assert "was applied on top of" in piped(first, "--reverse").stderr
+    assert piped(second, "--reverse").exit_code == piped(first, "--reverse").exit_code == 0
+    assert (tree / PATH).read_bytes() == BEFORE
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 4], ids=["git line", "index", "---", "+++"])
 def test_patch_cut_off_in_a_head_is_told_so(lines: int, tree: Path, patch_file: Path) -> None:
     whole = patch_file.read_bytes()
     cut = whole.replace(b"a.py", b"b.py").splitlines(keepends=True)[:lines]

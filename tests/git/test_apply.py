@@ -1,5 +1,6 @@
 """apply on real trees: every byte and mode, in every layout, and back again."""
 
+import contextlib
 import errno
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 from patchkit import journal
 from patchkit.checkout import find_checkout
 from patchkit.composing import Work
-from patchkit.errors import CommandError, ConfigError, ConflictError, PatchError
+from patchkit.errors import CommandError, ConfigError, ConflictError, PatchError, PatchkitError
 from patchkit.model import TopicPatch, Verdict
 from patchkit.patchtext import blob_id, read_patch
 from patchkit.results.apply import Applied
@@ -565,6 +566,43 @@ def test_a_record_that_came_with_the_tree_does_not_lead_out_of_it(
     with pytest.raises(ConfigError, match="damaged"):
         put(wheel_tree, upstream.work(), reverse=True)
     assert (tmp_path / "outside").read_bytes() == HALF["python/sglang/srt/beta.py"]
+
+
+@pytest.mark.parametrize("layout", [as_checkout, as_plain_tree, as_site_packages], ids=lambda each: each.__name__[3:])
+def test_a_state_folder_that_is_a_link_is_refused(layout: Layout, upstream: Fixture, tmp_path: Path) -> None:
+    _, named = layout(upstream, tmp_path)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/.gitignore").write_text("mine\n")
+    state = find_checkout(named).state
+    os.symlink(tmp_path / "outside", state)
+    before = snapshot(tmp_path)
+    with pytest.raises(ConfigError, match="is a symbolic link"):
+        put(named, upstream.work())
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["lock", ".gitignore", "journal.json.new", "record", "record.new"])
+def test_a_link_within_the_state_folder_is_not_followed(
+    wheel_tree: Path, upstream: Fixture, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "outside").write_text("mine\n")
+    (wheel_tree / "python/.patchkit").mkdir()
+    (wheel_tree / "python/.patchkit" / name).symlink_to(tmp_path / "outside")
+    with contextlib.suppress(PatchkitError):
+        put(wheel_tree, upstream.work())
+    assert (tmp_path / "outside").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("line", ["gitdir: ../outside\n", "gitdir: /nowhere\n", "", "\udcff\udcfe"], ids=ascii)
+def test_a_git_file_that_names_no_repository_is_no_matter(
+    line: str, wheel_tree: Path, upstream: Fixture, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (wheel_tree / ".git").write_bytes(os.fsencode(line))
+    put(wheel_tree, upstream.work())
+    assert list((tmp_path / "outside").iterdir()) == []
+    assert (wheel_tree / "python/.patchkit/record").exists()
+    put(wheel_tree, upstream.work(), reverse=True)
 
 
 @pytest.mark.parametrize(
