@@ -1,8 +1,8 @@
 """Mutation table: python -m tests.mutants [PIN] [--python RUNTIME] [--topic T].
 
-Deletes or negates each statement that a topic adds, and takes back each line that it changes, one at a time. A mutant
-is killed by verify (rules PK4xx to PK7xx; ids and texts do not count) or, with --python, by a smoke test of the
-topics. RUNTIME is a Python with torch, transformers and pytest, and without sglang.
+Deletes or negates each statement that a topic adds, takes back each line that it changes, and drops each hunk, one at
+a time. A mutant is killed by verify (rules PK4xx to PK7xx; ids and texts do not count) or, with --python, by a smoke
+test of the topics. RUNTIME is a Python with torch, transformers and pytest, and without sglang.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from patchkit.guards import Guard
@@ -55,6 +55,27 @@ class Mutant:
         return (self.path.rpartition("/")[2], self.shown, self.operator)
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a mutant. killed_by: empty for a survivor. why: what justifies one; empty for nothing."""
+
+    topic: str
+    place: str
+    operator: str
+    shown: str
+    killed_by: str
+    why: str
+
+    @classmethod
+    def of(cls, mutant: Mutant, verdict: str) -> "Judged":
+        """Return what the table says of a mutant."""
+        place = f"{mutant.path.removeprefix('python/sglang/srt/')}:{mutant.line}"
+        shown = mutant.shown.replace("|", "\\|")
+        return cls(
+            mutant.topic, place, mutant.operator, shown, verdict, "" if verdict else JUSTIFIED.get(mutant.key, "")
+        )
+
+
 # -- making -----------------------------------------------------------------------------------------------
 
 
@@ -73,6 +94,7 @@ def mutants_of(file: PatchedFile) -> Iterator[Mutant]:
         ):
             found.append(_negated(file, statement, statement.test))
     found += _taken_back(file, covered)
+    found += _without_hunks(file)
     yield from sorted(found, key=lambda mutant: mutant.line)
 
 
@@ -132,6 +154,27 @@ def _taken_back(file: PatchedFile, covered: set[int]) -> Iterator[Mutant]:
         mutant = _mutant(file, code[0], "take back", text, tuple(origins))
         if Source(file.path, mutant.text).tree is not None:
             yield mutant
+
+
+def _without_hunks(file: PatchedFile) -> Iterator[Mutant]:
+    """Yield a mutant for each hunk that adds a line: all of its changes taken back."""
+    assert file.after is not None
+    runs: dict[int, dict[int, list[int]]] = {}
+    for at, origin in enumerate(file.origins, start=1):
+        if origin is not None:
+            runs.setdefault(id(origin.hunk), {}).setdefault(_group(origin), []).append(at)
+    for groups in runs.values():
+        lines, origins = [*file.after.lines], list(file.origins)
+        for group, places in sorted(groups.items(), reverse=True):
+            origin = file.origins[places[0] - 1]
+            assert origin is not None
+            removed = _removed(origin.hunk, group)
+            for at in reversed(places):
+                del lines[at - 1], origins[at - 1]
+            lines[places[0] - 1 : places[0] - 1] = removed
+            origins[places[0] - 1 : places[0] - 1] = [None] * len(removed)
+        first = next(iter(groups.values()))[0]
+        yield _mutant(file, first, "drop hunk", lines, tuple(origins))
 
 
 def _group(origin: Origin) -> int:
@@ -224,21 +267,22 @@ def bench_of(root: Path, name: str, access: Access) -> Bench:
 
 
 class Smoke:
-    """The smoke tests on a tree that holds one mutant at a time."""
+    """The smoke tests on the shipped tree, with one mutant at a time in it."""
 
     def __init__(self, python: Path, root: Path, bench: Bench, scratch: Path) -> None:
-        self.bench = bench
-        self.tree = scratch / "tree"
-        self.smoke = scratch / "smoke"
-        bench.upstream.write_to(self.tree)
-        shutil.copytree(root / "patches" / "smoke", self.smoke)
+        tree = scratch / "tree"
+        smoke = scratch / "smoke"
+        bench.upstream.write_to(tree)
+        shutil.copytree(root / "patches" / "smoke", smoke)
         for path, file in bench.subject.files.items():
-            self._write(path, file.after.text if file.after else None)
+            assert file.after is not None
+            (tree / path).write_bytes(file.after.text)
+        self.folders = sorted(path.name for path in smoke.iterdir() if list(path.glob("test_*.py")))
         runner = Path(__file__).with_name("mutant_runner.py")
         pin = bench.subject.pin
         assert pin is not None
         self.child = subprocess.Popen(
-            [str(python), "-W", "ignore", str(runner), str(self.tree), str(self.smoke)],
+            [str(python), "-W", "ignore", str(runner), str(tree), str(smoke)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env={"PATH": "/usr/bin:/bin", "HOME": str(scratch), "PATCHKIT_PIN": pin.version, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
@@ -252,48 +296,39 @@ class Smoke:
 
     def baseline(self) -> str:
         """Return the first test that fails without any mutant; empty when all pass."""
-        return self._ask(sorted(path.name for path in self.smoke.iterdir() if list(path.glob("test_*.py"))))
+        return self._ask("", "", self.folders)
 
     def verdict(self, mutant: Mutant) -> str:
         """Return the smoke test that kills the mutant; empty for none."""
-        shipped = self.bench.subject.files[mutant.path].after
-        assert shipped is not None
-        folders = sorted(path.name for path in self.smoke.iterdir() if list(path.glob("test_*.py")))
-        folders.sort(key=lambda name: name != mutant.topic)
-        self._write(mutant.path, mutant.text)
-        try:
-            return self._ask(folders)
-        finally:
-            self._write(mutant.path, shipped.text)
+        folders = sorted(self.folders, key=lambda name: name != mutant.topic)
+        return self._ask(mutant.path, mutant.text.decode("utf-8"), folders)
 
-    def _write(self, path: str, text: bytes | None) -> None:
-        if text is None:
-            (self.tree / path).unlink()
-        else:
-            (self.tree / path).write_bytes(text)
-
-    def _ask(self, folders: Sequence[str]) -> str:
+    def _ask(self, path: str, text: str, folders: Sequence[str]) -> str:
         assert self.child.stdin is not None
         assert self.child.stdout is not None
-        self.child.stdin.write(json.dumps({"folders": folders, "deadline_s": DEADLINE_S}) + "\n")
+        request = {"path": path, "text": text, "folders": folders, "deadline_s": DEADLINE_S}
+        self.child.stdin.write(json.dumps(request) + "\n")
         self.child.stdin.flush()
         answer = json.loads(self.child.stdout.readline())
         if answer["status"] == 0:
             return ""
-        return str(answer["failed"]) or (
-            "past its deadline" if answer["status"] == -1 else f"status {answer['status']}"
-        )
+        if answer["status"] == -1:
+            return "past its deadline"
+        if not answer["failed"]:
+            raise RuntimeError(f"pytest ended with status {answer['status']} and named no test:\n{answer['tail']}")
+        return str(answer["failed"])
 
 
 # -- telling ----------------------------------------------------------------------------------------------
 
 
 def main() -> int:
-    """Print the table and return 1 when too many survive."""
+    """Print the pin's table, note it for tests.mutant_table, and return 1 when too many survive."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("pin", nargs="?", default=latest_pin(ROOT))
     parser.add_argument("--python", type=Path, help="run the smoke tests with it; without, verify alone judges")
     parser.add_argument("--topic", help="only this topic's mutants")
+    parser.add_argument("--out", type=Path, help="a folder: write the verdicts there, for python -m tests.mutant_table")
     options = parser.parse_args()
     bench = bench_of(ROOT, options.pin, Access(cache_folder()))
     every = [mutant for file in bench.subject.python_files() for mutant in mutants_of(file)]
@@ -309,21 +344,24 @@ def main() -> int:
                 if not verdicts[at]:
                     verdicts[at] = smoke.verdict(mutant)
                     print(f"{mutant.path}:{mutant.line} {mutant.operator}: {verdicts[at]}", file=sys.stderr)
-    return tell(options.pin, chosen, verdicts)
+    judged = [Judged.of(mutant, verdict) for mutant, verdict in zip(chosen, verdicts, strict=True)]
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        name = f"{options.pin}{'-' + options.topic if options.topic else ''}.json"
+        (options.out / name).write_text(json.dumps([asdict(each) for each in judged], indent=1) + "\n", "utf-8")
+    return tell(options.pin, judged)
 
 
-def tell(pin: str, mutants: Sequence[Mutant], verdicts: Sequence[str]) -> int:
+def tell(pin: str, judged: Sequence[Judged]) -> int:
     """Print the table in Markdown; survivors that are not justified count against it."""
     print(f"# Mutants of {pin}\n\n| topic | place | operator | statement | killed by |\n|---|---|---|---|---|")
-    for mutant, verdict in zip(mutants, verdicts, strict=True):
-        place = f"{mutant.path.removeprefix('python/sglang/srt/')}:{mutant.line}"
-        shown = mutant.shown.replace("|", "\\|")
-        fate = verdict or f"**survives**: {JUSTIFIED.get(mutant.key, 'not justified')}"
-        print(f"| {mutant.topic} | {place} | {mutant.operator} | `{shown}` | {fate} |")
-    killed = sum(map(bool, verdicts))
-    open_ones = [m for m, v in zip(mutants, verdicts, strict=True) if not v and m.key not in JUSTIFIED]
-    share = killed / len(mutants) if mutants else 1.0
-    print(f"\n{killed} of {len(mutants)} killed ({share:.1%}); {len(open_ones)} survive without a justification.")
+    for each in judged:
+        fate = each.killed_by or f"**survives**: {each.why or 'not justified'}"
+        print(f"| {each.topic} | {each.place} | {each.operator} | `{each.shown}` | {fate} |")
+    killed = sum(bool(each.killed_by) for each in judged)
+    open_ones = sum(not each.killed_by and not each.why for each in judged)
+    share = killed / len(judged) if judged else 1.0
+    print(f"\n{killed} of {len(judged)} killed ({share:.1%}); {open_ones} survive without a justification.")
     return 0 if share >= ENOUGH and not open_ones else 1
 
 
