@@ -1,16 +1,19 @@
 """What a night leaves behind: its folder, the outputs of the CI system, a call to the hook."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from patchkit.errors import CommandError, ConflictError, VerifyError
+from patchkit.counting import count
+from patchkit.errors import CommandError, ConfigError, ConflictError, VerifyError
 from patchkit.nightly.machine import REPORT
 from patchkit.nightly.state import Failure, Night, StepName
 from patchkit.process import run
 from patchkit.render.json import text as render_json
 from patchkit.render.nightly import headline, markdown, title
 from patchkit.results.nightly import Nightly
+from patchkit.results.rebase import RebasedHunk
 from patchkit.results.run import Step
 from patchkit.store import replace_file
 
@@ -53,6 +56,18 @@ def result_of(night: Night, folder: Path) -> Nightly:
     )
 
 
+def what_is_open(hunks: Sequence[RebasedHunk], pin: str) -> tuple[str, str]:
+    """Return what stopped the rebase at a topic, and the command that goes on from there."""
+    unresolved = sum(hunk.action == "unresolved" for hunk in hunks)
+    suspects = count(sum(hunk.suspect for hunk in hunks), "suspect hunk")
+    by_hand = f"patchkit rebase --onto {pin}"
+    if unresolved:
+        also = f", and read {suspects}" if any(hunk.suspect for hunk in hunks) else ""
+        note = f"a person must settle {count(unresolved, 'hunk')}{also}"
+        return note, f"{by_hand}  # settle, --continue, commit patches/, then: patchkit nightly"
+    return f"a person must read {suspects}", f"patchkit nightly --accept-suspects  # or look first: {by_hand}"
+
+
 def _left(night: Night) -> tuple[str, ...]:
     """Return what a failed night has left outside of its folder: the image, which --resume goes on with."""
     if not (night.failure and night.leftover):
@@ -61,9 +76,11 @@ def _left(night: Night) -> tuple[str, ...]:
 
 
 def _after_failure(failure: Failure | None) -> str:
-    """Return what helps: a conflict or a rule that fails will fail again until a person has changed something."""
-    by_hand = (ConflictError.exit_code, VerifyError.exit_code)
-    return failure.hint if failure and failure.exit_code in by_hand and failure.hint else "patchkit nightly --resume"
+    """Return what helps. What a person must change first fails again as it is, and a resumed night sees no change."""
+    by_hand = (ConfigError.exit_code, ConflictError.exit_code, VerifyError.exit_code)
+    if failure is None or failure.exit_code not in by_hand:
+        return "patchkit nightly --resume"
+    return failure.hint if failure.hint and failure.exit_code != ConfigError.exit_code else "patchkit nightly"
 
 
 def write_report(result: Nightly, folder: Path) -> None:

@@ -14,7 +14,7 @@ from patchkit.model import Met
 from patchkit.nightly.head import Head
 from patchkit.nightly.machine import REPORT, Machine, Resolved, Steps, Told, begin_folder, find_night
 from patchkit.nightly.plan import NEWEST, Nothing, choose_target, plan_work
-from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, write_report
+from patchkit.nightly.report import SMOKE_JUNIT, Surroundings, result_of, tell, what_is_open, write_report
 from patchkit.nightly.state import Author, Failure, Night, StepDone, StepName
 from patchkit.render import render_text
 from patchkit.render.json import text as render_json
@@ -222,11 +222,11 @@ class RealSteps:
             files["CONFLICTS.md"] = open_points.read_bytes()
         if not result.exit_code and (bake := shipped_bake_text(root)) is not None:
             replace_file(root / BAKE, bake.encode())
-        note = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "no hunk"
-        if result.exit_code:
-            note = f"a person must settle {result.topics[-1].topic}: {note}"
-        hint = f"patchkit rebase --onto {night.pin_to}, settle, commit, then patchkit nightly"
-        return Told(note, result.exit_code, hint, render_json(result), files)
+        note = ", ".join(f"{number} {action}" for action, number in sorted(counts.items())) or "no hunk"
+        if not result.exit_code:
+            return Told(note, document=render_json(result), files=files)
+        open_note, hint = what_is_open(result.topics[-1].hunks, night.pin_to)
+        return Told(f"{result.topics[-1].topic}: {open_note}", result.exit_code, hint, render_json(result), files)
 
     def verify(self, root: Path, night: Night) -> Told:
         """Prove the series of the pin, and look which of its topics should have ended by now."""
@@ -234,11 +234,13 @@ class RealSteps:
         from patchkit.verbs.verify import verify_pins
 
         result = verify_pins(root, [night.pin_to], self.access)
-        findings = sum(len(subject.findings) for subject in result.subjects)
-        note = f"{findings} finding{'s' * (findings > 1)}" if findings else "every rule holds"
+        errors, warnings = sum(s.errors for s in result.subjects), sum(s.warnings for s in result.subjects)
+        told = [count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
+        note = ", ".join(told) or "every rule holds"
         text = f"```\n{render_text(result)}\n```\n".encode()
         return Told(
-            note, result.exit_code, f"patchkit verify {night.pin_to}", render_json(result), {"verify.md": text},
+            note, result.exit_code, f"{_patchkit_at(root, night)} verify {night.pin_to}", render_json(result),
+            {"verify.md": text},
             notes=tuple(self._ended(root, night)),
         )  # fmt: skip
 
@@ -291,7 +293,8 @@ class RealSteps:
             files = {SMOKE_JUNIT: junit.read_bytes(), "smoke.md": f"```\n{render_text(result)}\n```\n".encode()}
         good = sum(not verdict.problem for verdict in result.tests)
         note = f"{good} of {len(result.tests)} tests as they must be, without and with the series"
-        return Told(note, result.exit_code, f"patchkit smoke {night.pin_to} --control", render_json(result), files)
+        hint = f"{_patchkit_at(root, night)} smoke {night.pin_to} --control"
+        return Told(note, result.exit_code, hint, render_json(result), files)
 
     def message(self, root: Path, night: Night) -> str:
         """Return the commit message: what is carried and dropped, with the trailers of a change to patches/."""
@@ -303,6 +306,13 @@ class RealSteps:
         trailers += [f"Upstream: {', '.join(upstream) or 'none'}", f"Verified-by: patchkit verify {night.pin_to}"]
         body = [f"Carried from {night.pin_from}.", ""] if night.carried else []
         return "\n".join([_subject(night, after, [t for t in before if t not in after]), "", *body, *trailers])
+
+
+def _patchkit_at(root: Path, night: Night) -> str:
+    """Return the start of a command on the night's pin: what was carried is in the scratch repository alone."""
+    if not night.carried:
+        return "patchkit"
+    return f"patchkit --root {root.relative_to(Path.cwd()) if root.is_relative_to(Path.cwd()) else root}"
 
 
 def _elsewhere(night: Night) -> PublishedElsewhere:

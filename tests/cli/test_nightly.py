@@ -21,11 +21,12 @@ import patchkit.store
 from patchkit.cli import main
 from patchkit.errors import CommandError, ConfigError, ConflictError, SmokeError
 from patchkit.nightly.machine import Told
-from patchkit.nightly.report import Surroundings
+from patchkit.nightly.report import Surroundings, what_is_open
 from patchkit.nightly.state import Author, Night
 from patchkit.render import render_text
 from patchkit.repository import Repository, find_repository, hold_lock
 from patchkit.results.nightly import Nightly
+from patchkit.results.rebase import RebasedHunk
 from patchkit.upstream import Access
 from patchkit.verbs.nightly import RealSteps, Wish, run_nightly
 from tests.cli.conftest import git
@@ -190,6 +191,7 @@ def _raise(error: BaseException) -> Callable[[], Told]:
     [
         pytest.param("rebase", _raise(ConflictError("1 of 84 hunks has no place")), 3, id="rebase"),
         pytest.param("verify", lambda: Told("2 findings", 4, "patchkit verify v0.5.16"), 4, id="verify"),
+        pytest.param("verify", _raise(ConfigError("a guard cannot be read", hint="patchkit doctor")), 2, id="settings"),
         pytest.param("build", _raise(CommandError("podman build ended with status 1")), 6, id="build"),
         pytest.param("smoke", lambda: Told("3 of 4 tests", 5), 5, id="smoke"),
         pytest.param("smoke", _raise(SmokeError("no smoke test was collected")), 5, id="smoke dies"),
@@ -208,7 +210,32 @@ def test_failure_leaves_the_repository_and_a_report(
     report = json.loads((store / "out" / TAG / "report.json").read_text())
     assert report["exit_code"] == code
     assert report["steps"][-1] == {**report["steps"][-1], "name": step, "ok": False}
-    assert result.next_step == ("patchkit verify v0.5.16" if step == "verify" else "patchkit nightly --resume")
+    by_hand = {2: "patchkit nightly", 3: "patchkit nightly", 4: "patchkit verify v0.5.16"}  # what a resumed night would not see
+    assert result.next_step == by_hand.get(code, "patchkit nightly --resume")
+
+
+@pytest.mark.parametrize(
+    ("hunks", "note", "command"),
+    [
+        pytest.param(
+            [RebasedHunk("a.py", 1, "unresolved")],
+            "a person must settle 1 hunk", "patchkit rebase --onto v0.5.16", id="conflict",
+        ),
+        pytest.param(
+            [RebasedHunk("a.py", 1, "unresolved"), RebasedHunk("a.py", 2, "carried", suspect=True)],
+            "a person must settle 1 hunk, and read 1 suspect hunk", "patchkit rebase --onto v0.5.16", id="both",
+        ),
+        pytest.param(
+            [RebasedHunk("a.py", 1, "carried"), RebasedHunk("a.py", 2, "carried", suspect=True)],
+            "a person must read 1 suspect hunk", "patchkit nightly --accept-suspects", id="suspects alone",
+        ),
+    ],
+)  # fmt: skip
+def test_night_that_stops_at_a_topic_says_which_command_goes_on(
+    hunks: list[RebasedHunk], note: str, command: str
+) -> None:
+    said, hint = what_is_open(hunks, "v0.5.16")
+    assert (said, hint.partition("  # ")[0]) == (note, command)
 
 
 def test_failed_step_is_tried_again_on_resume(store: Path) -> None:
@@ -466,6 +493,24 @@ def test_until_of_a_topic_is_judged_at_the_pin(tmp_path: Path) -> None:
     night = Night(day="2026-08-10", head="", author=Author("a", "b", 0), pin_from=PIN, pin_to=PIN)
     told = steps.verify(tmp_path / "root", night)
     assert [note.partition(": met")[0] for note in told.notes] == ["to be dropped? abort-guards: until >=0.1.0"]
+
+
+@pytest.mark.parametrize(
+    ("pin_from", "command"),
+    [
+        pytest.param(PIN, f"patchkit verify {PIN}", id="the pin is in the checkout"),
+        pytest.param("v0.5.9", f"patchkit --root out/x/work verify {PIN}", id="the pin was carried"),
+    ],
+)
+def test_hint_of_a_failed_step_names_the_repository_that_has_the_pin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pin_from: str, command: str
+) -> None:
+    root = tmp_path / "out/x/work"
+    write_store(root, tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    steps = RealSteps(Repository(root, root / ".git"), root, Access(tmp_path / "cache", offline=True))
+    told = steps.verify(root, Night("2026-08-10", "", Author("a", "b", 0), pin_from=pin_from, pin_to=PIN))
+    assert told.hint == command
 
 
 # -- releases from a git repository ---------------------------------------------------------------------------
