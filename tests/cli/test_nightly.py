@@ -210,7 +210,7 @@ def test_failure_leaves_the_repository_and_a_report(
     report = json.loads((store / "out" / TAG / "report.json").read_text())
     assert report["exit_code"] == code
     assert report["steps"][-1] == {**report["steps"][-1], "name": step, "ok": False}
-    by_hand = {2: "patchkit nightly", 3: "patchkit nightly", 4: "patchkit verify v0.5.16"}  # what a resumed night would not see
+    by_hand = {2: "patchkit nightly", 3: "patchkit nightly", 4: "patchkit verify v0.5.16"}  # resumed, it fails again
     assert result.next_step == by_hand.get(code, "patchkit nightly --resume")
 
 
