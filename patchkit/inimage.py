@@ -117,42 +117,53 @@ class Hunk(NamedTuple):
     line: int
 
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_HEADERS = (b"index ", b"--- ", b"+++ ", b"new file mode ", b"deleted file mode ")
+_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_INDEX = rb"index [0-9a-f]{40}\.\.[0-9a-f]{40}(?: 100(?:644|755))?\n"
+_OLD, _NEW = rb"--- a/(?P=path)\t?\n", rb"\+\+\+ b/(?P=path)\t?\n"
+_HEAD = re.compile(  # of a new, a deleted and a changed file; the first two may be empty
+    rb"diff --git a/(?P<path>.+) b/(?P=path)\n(?:"
+    rb"new file mode 100(?:644|755)\n" + _INDEX + rb"(?:--- /dev/null\n" + _NEW + rb")?|"
+    rb"deleted file mode 100(?:644|755)\n"
+    + _INDEX
+    + rb"(?:"
+    + _OLD
+    + rb"\+\+\+ /dev/null\n)?|"
+    + _INDEX
+    + _OLD
+    + _NEW
+    + rb")"
+)
 
 
 def read_patch(text: bytes) -> Dict[str, List[Hunk]]:
-    """Return the hunks of every file of a git diff; what this file cannot apply exactly is refused."""
+    """Return the hunks of every file of a git diff; what this file cannot apply exactly is refused.
+
+    Every line from the first `diff --git` on is accounted for: as part of a head as git writes it, or by the counts
+    of a hunk.
+    """
     lines = text.split(b"\n")
+    last = len(lines) - 1  # what follows the last line feed is no line
+    if lines[last]:
+        _malformed(last + 1, "the last line has no line feed")
+    at = next((number for number, line in enumerate(lines) if line.startswith(b"diff --git ")), last)
     files: Dict[str, List[Hunk]] = {}
-    hunks: Optional[List[Hunk]] = None
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        if line.startswith(b"diff --git "):
-            path = _read_path(line, at + 1)
-            if path in files:
-                _malformed(at + 1, f"{path} has two sections")
-            hunks = files[path] = []
-        elif line.startswith(b"@@ ") and hunks is not None:
+    while at < last:
+        head = _HEAD.match(b"\n".join([*lines[at : at + 5], b""]))
+        if head is None:
+            found = lines[at][:60].decode("utf-8", "replace")
+            _malformed(
+                at + 1, f"{found}: no section, or one with a rename, a mode change, a quoted path or binary content"
+            )
+        path = head["path"].decode("utf-8", "backslashreplace")
+        refuse_unsafe(path)
+        if path in files:
+            _malformed(at + 1, f"{path} has two sections")
+        hunks = files[path] = []
+        at += head[0].count(b"\n")
+        while lines[at].startswith(b"@@ "):
             hunk, at = _read_hunk(lines, at, len(hunks) + 1)
             hunks.append(hunk)
-            continue
-        elif hunks is not None and line and not line.startswith(_HEADERS):
-            _malformed(at + 1, line[:60].decode("utf-8", "replace"))
-        at += 1
     return files
-
-
-def _read_path(line: bytes, number: int) -> str:
-    names = line[len(b"diff --git ") :]
-    half = (len(names) - 1) // 2
-    old, new = names[:half], names[half + 1 :]
-    if not old.startswith(b"a/") or not new.startswith(b"b/") or old[2:] != new[2:]:
-        _malformed(number, "a rename or a quoted path")
-    path = new[2:].decode("utf-8")
-    refuse_unsafe(path)
-    return path
 
 
 def _read_hunk(lines: List[bytes], at: int, number: int) -> Tuple[Hunk, int]:
@@ -180,6 +191,8 @@ def _read_hunk(lines: List[bytes], at: int, number: int) -> Tuple[Hunk, int]:
             after.append(body)
     if len(before) != old_count or len(after) != new_count:
         _malformed(first, "a hunk is longer than its header says")
+    if not all(line.endswith(b"\n") for line in [*before[:-1], *after[:-1]]):
+        _malformed(first, "`\\ No newline` stands within the file")
     return Hunk(number, start - 1 if old_count else start, tuple(before), tuple(after), first), at
 
 
@@ -437,7 +450,11 @@ def patch_states(states: Sequence[State], sections: Dict[str, List[Hunk]]) -> Li
         if placed.problem
     ]
     if lost:
-        raise RefusalError(3, f"the series does not apply: {len(lost)} hunks have no place", found=lost)
+        raise RefusalError(
+            3,
+            f"the series does not apply: {len(lost)} of the hunks {'has' if len(lost) == 1 else 'have'} no place",
+            found=lost,
+        )
     for state, content, _ in results:
         got = None if state.entry.postimage is None and not content else blob_id(content)
         if got != state.entry.postimage:

@@ -80,7 +80,7 @@ def make_case(seed: int, scratch: Path) -> Case:
         damages.append("drift")
     if chance.random() < 0.5:
         for _ in range(chance.randint(1, 2)):
-            patch, damage = _damaged(chance, patch)
+            patch, damage = damaged(chance, patch)
             damages.append(damage)
     return Case(seed, target, patch, tuple(damages))
 
@@ -213,7 +213,8 @@ def _stream(branch: str, tree: Tree) -> bytes:
     return b"".join(pieces)
 
 
-def _damaged(chance: random.Random, patch: bytes) -> tuple[bytes, str]:
+def damaged(chance: random.Random, patch: bytes) -> tuple[bytes, str]:
+    """Return the patch with one damage, and the name of it."""
     lines = patch.split(b"\n")
     at = chance.randrange(len(lines))
     kind = chance.choice(["drop", "double", "insert", "swap", "digit", "byte", "cut", "strip", "crlf", "number"])

@@ -5,15 +5,22 @@ import hashlib
 import json
 import os
 import py_compile
+import random
 import shutil
 import stat
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 from patchkit import inimage
+from patchkit.errors import ConflictError, PatchError, VerifyError
+from patchkit.patchtext import read_patch
+from patchkit.place import apply_sections, files_after
 from patchkit.process import Completed, run
+from patchkit.rules.text import refuse_faults
+from tests.git.fuzz import damaged
 
 PACKAGE = {
     "__init__.py": "",
@@ -214,14 +221,12 @@ def change_patch(installed: Installed, old: bytes, new: bytes) -> None:
     [
         pytest.param(b" line_2 = 2\n", b" line_2 = 5\n", (3, "srt/disagg/prefill.py#1"), id="a hunk fits nowhere"),
         pytest.param(b"+line_3 = 33\n", b"+line_3 = 34\n", (4, "is not what was verified"), id="another result"),
-        pytest.param(
-            b"a/python/sglang/srt/gone.py", b"a/python/sglang/../../a.py", (2, "rename or a quoted"), id="rename"
-        ),
+        pytest.param(b"a/python/sglang/srt/gone.py", b"a/python/sglang/../../a.py", (2, "a rename"), id="rename"),
         pytest.param(
             b"python/sglang/srt/gone.py", b"python/sglang/../../etc/a", (2, "not inside python/sglang"), id="escape"
         ),
         pytest.param(b"@@ -1,6 +1,6 @@", b"@@ -1,7 +1,7 @@", (2, "shorter than its header says"), id="counts"),
-        pytest.param(b"index ", b"GIT binary patch\nindex ", (2, "GIT binary patch"), id="binary"),
+        pytest.param(b"index ", b"GIT binary patch\nindex ", (2, "binary content"), id="binary"),
     ],
 )
 def test_a_patch_that_cannot_be_applied_exactly_changes_nothing(
@@ -231,6 +236,90 @@ def test_a_patch_that_cannot_be_applied_exactly_changes_nothing(
     change_patch(installed, old, new)
     assert installed.main("apply") == code
     assert message in capsys.readouterr().err
+    assert installed.texts() == {path: text.encode() for path, text in PACKAGE.items()}
+
+
+def verdict_of_patchkit(raw: bytes) -> int:
+    """Return the exit code that the same patch has outside of an image, on the same files."""
+    before = {f"python/sglang/{path}": text.encode() for path, text in PACKAGE.items()}
+    try:
+        patch = read_patch(raw)
+        refuse_faults(patch)
+    except PatchError as error:
+        return error.exit_code
+    results = apply_sections(patch.files, before)
+    if not all(result.ok for result in results):
+        return ConflictError.exit_code
+    after = {path: content for path, content in files_after(results, before).items() if content is not None}
+    promised = {f"python/sglang/{path}": text.encode() for path, text in PATCHED.items()}
+    return 0 if after == promised else VerifyError.exit_code
+
+
+def disagreement(installed: Installed, raw: bytes) -> str:
+    """Apply a damaged patch as an image would; return what is wrong with the outcome, empty if nothing is."""
+    write_manifest(installed.series, raw, PACKAGE, PATCHED)
+    code = installed.main("apply")
+    if code not in (0, 2, 3, 4):
+        return f"ends with {code}"
+    if code == 0:
+        return "" if verdict_of_patchkit(raw) == 0 else f"applied; patchkit says {verdict_of_patchkit(raw)}"
+    return "" if installed.texts() == {path: text.encode() for path, text in PACKAGE.items()} else "left half done"
+
+
+def damaged_patches_that_disagree(master: Path, folder: Path, seeds: Iterable[int]) -> list[str]:
+    """Return each seed whose damage makes the file inside the image do what patchkit would not."""
+    whole = (master / "series/sglang.patch").read_bytes()
+    wrong = []
+    for seed in seeds:
+        chance = random.Random(seed)
+        raw = whole
+        for _ in range(chance.randint(1, 2)):
+            raw, _ = damaged(chance, raw)
+        if not (folder / "i").exists():
+            shutil.copytree(master, folder / "i")
+        installed = Installed(folder / "i")
+        found = disagreement(installed, raw)
+        wrong += [f"seed {seed}: {found}"] if found else []
+        if found or installed.record.exists():
+            shutil.rmtree(folder / "i")
+    return wrong
+
+
+def test_a_damaged_patch_has_a_documented_exit_code_and_patchkit_s_verdict(master: Path, tmp_path: Path) -> None:
+    assert damaged_patches_that_disagree(master, tmp_path, range(50)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_any_number_of_damaged_patches(master: Path, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    first, count = pytestconfig.getoption("--fuzz-seed"), pytestconfig.getoption("--fuzz-cases")
+    assert damaged_patches_that_disagree(master, tmp_path, range(first, first + count)) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda raw: raw[: raw.index(b"@@ ") + 20], id="cut in a hunk header"),
+        pytest.param(lambda raw: raw[: raw.index(b" line_1")], id="cut after a hunk header"),
+        pytest.param(lambda raw: raw[:-1], id="no final line feed"),
+        pytest.param(lambda raw: raw.replace(b"-1,6", b"-" + b"9" * 5000 + b",6"), id="a number of 5,000 digits"),
+        pytest.param(lambda raw: raw.replace(b"srt/gone", b"srt/g\xff"), id="a name that is no UTF-8"),
+        pytest.param(lambda raw: raw.replace(b"deleted file mode 100644\n", b""), id="deleted without a word"),
+        pytest.param(lambda raw: raw.replace(b"--- a", b"\n--- a", 1), id="a blank line in a head"),
+        pytest.param(lambda raw: raw.replace(b"diff --git", b"junk\ndiff --git", 2), id="text between sections"),
+        pytest.param(lambda raw: raw.replace(b"+l = 30\n", b"+l = 30\n\\ No newline at end of file\n"), id="marker"),
+        pytest.param(lambda raw: b"", id="empty"),
+        pytest.param(lambda raw: b"\0" * 100, id="zeros"),
+    ],
+)
+def test_a_corrupt_patch_is_refused_without_a_traceback(
+    installed: Installed, damage: Callable[[bytes], bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = (installed.series / "sglang.patch").read_bytes()
+    assert damage(raw) != raw
+    write_manifest(installed.series, damage(raw), PACKAGE, PATCHED)
+    assert installed.main("apply") == 2
+    assert capsys.readouterr().err.startswith("error: ")
     assert installed.texts() == {path: text.encode() for path, text in PACKAGE.items()}
 
 
