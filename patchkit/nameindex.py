@@ -12,11 +12,11 @@ from patchkit.upstream import Access, Upstream
 
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _DEFINITION = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-_STORE = re.compile(rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)|setattr\([^\n]*?[\"'](\w+)[\"']")
+_STORE = re.compile(rb"(\bself)?\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)|setattr\([^\n]*?[\"'](\w+)[\"']")
 _HEIR = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
-_SECTIONS = ("paths", "words", "stores", "definitions", "heirs")
+_SECTIONS = ("paths", "words", "stores", "outer", "definitions", "heirs")
 _FEW = 100  # files that are read one by one; whoever asks for more reads them all
-_FORMAT = 2  # raised when the text below changes
+_FORMAT = 3  # raised when the text below changes
 
 
 class NameIndex:
@@ -91,6 +91,10 @@ class NameIndex:
         """Whether some line of the unpatched tree assigns an attribute of this name, on whatever object."""
         return b"\n" + attribute.encode() + b"\n" in self._names["stores"]
 
+    def is_stored_from_outside(self, attribute: str) -> bool:
+        """Whether some line of the unpatched tree assigns an attribute of this name, on an object other than `self`."""
+        return b"\n" + attribute.encode() + b"\n" in self._names["outer"]
+
     def definitions(self, name: str) -> tuple[tuple[str, int], ...]:
         """Return (path, line) of each class or function of this bare name."""
         found = _entries_of(self._definitions, name)
@@ -143,11 +147,14 @@ def _entries_of(lines: Sequence[bytes], name: str) -> Iterator[list[bytes]]:
 def _read_names(sources: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return each section as sorted lines: text that is searched as it is, with nothing to be parsed."""
     found: dict[str, set[bytes]] = {section: set() for section in _SECTIONS}
-    for name, text in sources.items():
-        path = os.fsencode(name)
+    for file, text in sources.items():
+        path = os.fsencode(file)
         found["paths"].add(path)
         found["words"].update(_WORD.findall(text))
-        found["stores"].update(first or second for first, second in _STORE.findall(text))
+        for match in _STORE.finditer(text):
+            found["stores"].add(name := match[2] or match[3])
+            if match[1] != b"self":
+                found["outer"].add(name)
         for match in _DEFINITION.finditer(text):
             line = text.count(b"\n", 0, match.start(1)) + 1
             found["definitions"].add(b"%s\t%s\t%d" % (match[1], path, line))

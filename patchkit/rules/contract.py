@@ -1,13 +1,14 @@
-"""PK605-PK607, PK609: what the added lines rely on is still there and still takes these arguments."""
+"""PK601, PK602, PK605-PK607, PK609: what the added lines rely on is still there and still takes these arguments."""
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from patchkit.model import Finding, Severity
-from patchkit.rules.signature import Signature, constructor_of, misfit, signature_of
+from patchkit.rules.signature import Signature, constructor_of, dataclass_fields, misfit, signature_of
 from patchkit.rules.subject import Definition, Function, PatchedFile, Subject, UpstreamIndex, finding_at
 from patchkit.rules.symbols import (
     Kind,
@@ -15,6 +16,7 @@ from patchkit.rules.symbols import (
     Symbol,
     Symbols,
     absolute_module,
+    all_parameters,
     callee,
     is_own,
     last_name,
@@ -24,9 +26,10 @@ from patchkit.rules.symbols import (
 )
 
 _Use = tuple[ast.AST, Place]
+_ALWAYS_BOUND = {*dir(builtins), "__file__", "__path__", "__class__"}
 _IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
-_STORED = re.compile(rb"\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
-_GIVEN = re.compile(rb"\b(?:def|class) (\w+)|^[ \t]*(\w+)[ \t]*[:=]|[\"'](\w+)[\"']", re.MULTILINE)
+_STORED = re.compile(rb"(\bself)?\.(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+_GIVEN = re.compile(rb"\b(?:def|class) (\w+)|^[ \t]*(?:self\.)?(\w+)[ \t]*[:=]|[\"'](\w+)[\"']", re.MULTILINE)
 # What values of Python's own types have; their type is not followed.
 _BUILT_IN = {name for kind in (str, bytes, list, dict, set, tuple, int, float, BaseException) for name in dir(kind)}
 
@@ -46,8 +49,8 @@ class _Tree:
 
     @cached_property
     def stored(self) -> frozenset[bytes]:
-        """Each attribute that a touched file assigns on some object."""
-        return frozenset(name for text in self._texts for name in _STORED.findall(text))
+        """Each attribute that a touched file assigns on an object other than `self`."""
+        return frozenset(name for text in self._texts for owner, name in _STORED.findall(text) if not owner)
 
     @cached_property
     def given(self) -> frozenset[bytes]:
@@ -86,8 +89,13 @@ def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
                     yield from _attribute(tree, file, node, place)
                 case ast.Call():
                     yield from _call(tree, file, node, place)
+                case ast.Expr(value=ast.Call() as call):
+                    yield from _not_awaited(symbols, file, call, place)
+                case ast.Name(ctx=ast.Load()):
+                    yield from _name(symbols, file, node, place)
                 case _:
                     pass
+        yield from _field_order(file)
 
 
 def _added_uses(file: PatchedFile, body: list[ast.stmt], place: Place) -> Iterator[_Use]:
@@ -100,9 +108,9 @@ def _added_uses(file: PatchedFile, body: list[ast.stmt], place: Place) -> Iterat
 def _uses_below(file: PatchedFile, node: ast.AST, place: Place) -> Iterator[_Use]:
     if isinstance(node, ast.ClassDef):
         place = Place(place.source, (), node)
-    elif isinstance(node, Function):
+    elif isinstance(node, Function | ast.Lambda):
         place = Place(place.source, (*place.functions, node), place.owner)
-    elif isinstance(node, ast.expr | ast.Import | ast.ImportFrom):
+    elif isinstance(node, ast.expr | ast.Expr | ast.Import | ast.ImportFrom):
         first, last = node.lineno, node.end_lineno or node.lineno
         # A name of a chain stands on its last line; a call is new when any line of it is.
         if file.has_added(last if isinstance(node, ast.Attribute) else first, last):
@@ -123,7 +131,7 @@ def _first_line(statement: ast.stmt) -> int:
 def _imports(symbols: Symbols, file: PatchedFile, node: ast.Import | ast.ImportFrom) -> Iterator[Finding]:
     if isinstance(node, ast.Import):
         for alias in node.names:
-            if is_own(alias.name) and symbols.module(alias.name) is None:
+            if is_own(alias.name) and symbols.module(alias.name) is None and not _is_compiled(alias.name):
                 yield _import_finding(file, _alias_line(file, node, alias), f"there is no module {alias.name}")
         return
     module = absolute_module(node, package_of(file.path))
@@ -133,8 +141,15 @@ def _imports(symbols: Symbols, file: PatchedFile, node: ast.Import | ast.ImportF
             continue
         if symbols.imported(module, alias.name).kind is Kind.MISSING:
             is_there = symbols.module(module) is not None
+            if not is_there and _is_compiled(module):
+                continue
             what = f"{module} has no {alias.name}" if is_there else f"there is no module {module}"
             yield _import_finding(file, line, what)
+
+
+def _is_compiled(module: str) -> bool:
+    """Whether the name is one as compiled modules have, which are no source and not in the tree."""
+    return module.rpartition(".")[2].startswith("_")
 
 
 def _may_fail(tree: ast.Module, node: ast.stmt) -> bool:
@@ -202,6 +217,8 @@ def _nowhere(tree: _Tree, file: PatchedFile, node: ast.Attribute, place: Place) 
     what a tensor or a library's object has is not written in this tree.
     """
     root: ast.expr = node
+    if not place.owner and ast.unparse(node.value).split(".")[0] == "self":
+        return  # a function that is put into another package's class
     while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
         root = root.func if isinstance(root, ast.Call) else root.value
     if (
@@ -242,7 +259,7 @@ def _is_given_elsewhere(tree: _Tree, file: PatchedFile, owner: Symbol, node: ast
     chain = re.compile(rb"(?<![\w.])%s\b" % re.escape(ast.unparse(node).encode()))
     if file.before is not None and chain.search(file.before.text):
         return True
-    if tree.index.is_stored(node.attr) or node.attr.encode() in tree.stored:
+    if tree.index.is_stored_from_outside(node.attr) or node.attr.encode() in tree.stored:
         return True
     assert isinstance(owner.node, ast.ClassDef)
     heirs = list(tree.symbols.heirs(tree.subject, owner.node.name))
@@ -263,6 +280,77 @@ def _successors(symbols: Symbols, owner: Symbol, name: str) -> str:
     return f"there is {', '.join(sorted(set(places)))}" if places else ""
 
 
+# -- PK601: a class that cannot be made -------------------------------------------------------------------
+
+
+def _field_order(file: PatchedFile) -> Iterator[Finding]:
+    """Yield an added dataclass field that makes the import fail: one without a default behind one with."""
+    for node in file.changed_definitions():
+        if not isinstance(node, ast.ClassDef) or "dataclass" not in map(last_name, node.decorator_list):
+            continue
+        fields = dataclass_fields([node])
+        names = [name for name, _ in fields.positional] if fields else []
+        required = [name for name, has_default in fields.positional if not has_default] if fields else []
+        late = [name for name in required if required.index(name) != names.index(name)]
+        if late and fields:
+            line = next((each.lineno for each in node.body if file.origin_at(each.lineno)), node.lineno)
+            what = f"{node.name} cannot be made: its field {late[0]} has no default and stands behind one that has"
+            yield finding_at(
+                "PK601", file, line, what, hint="give the new field a default, or move it above those that have one"
+            )
+
+
+# -- PK602: names that ruff takes for bound ----------------------------------------------------------------
+
+
+def _name(symbols: Symbols, file: PatchedFile, node: ast.Name, place: Place) -> Iterator[Finding]:
+    """Yield a name that is bound for type checkers only, or that a star import was to bring and does not."""
+    if node.id in _ALWAYS_BOUND or any(_binds(symbols, function, node.id, place) for function in place.functions):
+        return
+    if place.owner is not None and node.id in symbols.members(place.owner).names:
+        return
+    scope = symbols.scope(place.source)
+    bindings = scope.names.get(node.id)
+    if bindings and all(binding.for_types for binding in bindings):
+        what = f"`{node.id}` is imported for type checkers only, and used when the code runs"
+    elif not bindings and scope.stars and symbols.look_up(place.source, node.id).kind is Kind.MISSING:
+        what = f"`{node.id}` is not defined: {' and '.join(scope.stars)} no longer brings it by `*`"
+    else:
+        return
+    assert file.after is not None
+    assert file.after.tree is not None
+    if not _is_type_only(file.after.tree, node):
+        yield finding_at("PK602", file, node.lineno, what, hint="import it where it is used, or at the top")
+
+
+def _binds(symbols: Symbols, function: Function | ast.Lambda, name: str, place: Place) -> bool:
+    is_parameter = any(parameter.arg == name for parameter in all_parameters(function))
+    return is_parameter or name in symbols.local_scope(function, place.source).names
+
+
+def _is_type_only(tree: ast.Module, node: ast.Name) -> bool:
+    """Whether the name stands where it is not evaluated: under TYPE_CHECKING, or in an annotation that is kept as text.
+
+    An annotation is text by `from __future__ import annotations`, and of a variable in a function always.
+    """
+    is_text = any(isinstance(each, ast.ImportFrom) and each.module == "__future__" for each in tree.body)
+    for each in ast.walk(tree):
+        match each:
+            case ast.If(test=test, body=body) if last_name(test) == "TYPE_CHECKING":
+                unread: list[ast.AST] = [*body]
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                local = [below.annotation for below in ast.walk(each) if isinstance(below, ast.AnnAssign)]
+                kept = [parameter.annotation for parameter in all_parameters(each)] if is_text else []
+                unread = [part for part in (*local, *kept, each.returns if is_text else None) if part is not None]
+            case ast.AnnAssign(annotation=annotation) if is_text:
+                unread = [annotation]
+            case _:
+                continue
+        if any(node is below for part in unread for below in ast.walk(part)):
+            return True
+    return False
+
+
 # -- PK607: calls in added lines --------------------------------------------------------------------------
 
 
@@ -280,6 +368,17 @@ def _call(tree: _Tree, file: PatchedFile, node: ast.Call, place: Place) -> Itera
     yield finding_at(
         "PK607", file, line, f"the call of {last_name(node.func)} does not fit: {reason}",
         found=f"defined at {called.source.path}:{called.node.lineno}", hint="give the arguments as it takes them now",
+    )  # fmt: skip
+
+
+def _not_awaited(symbols: Symbols, file: PatchedFile, call: ast.Call, place: Place) -> Iterator[Finding]:
+    """Yield a statement that calls a coroutine and drops it: upstream made the function async, and nothing runs."""
+    called = callee(symbols, call.func, place)
+    if not isinstance(called.node, ast.AsyncFunctionDef) or called.node.decorator_list or called.source is None:
+        return
+    yield finding_at(
+        "PK607", file, call.lineno, f"the call of {last_name(call.func)} does not fit: it is never awaited",
+        found=f"async at {called.source.path}:{called.node.lineno}", hint="await it, or make a task of it",
     )  # fmt: skip
 
 

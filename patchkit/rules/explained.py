@@ -146,7 +146,7 @@ SINGLE = {
 
 PYTHON = {
     "PK601": Rule(
-        "a file does not compile",
+        "a file does not compile, or a class in it cannot be made",
         "Every process that imports it ends.",
         "Mend the topic: `patchkit edit`.",
     ),

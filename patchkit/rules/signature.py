@@ -60,11 +60,11 @@ def constructor_of(symbols: Symbols, symbol: Symbol) -> Signature | None:
         return None
     is_dataclass = all(any(last_name(each) == "dataclass" for each in node.decorator_list) for node in nodes)
     if is_dataclass and nodes:
-        return _fields(nodes)
+        return dataclass_fields(nodes)
     return None if decorators else Signature(())
 
 
-def _fields(nodes: Sequence[ast.ClassDef]) -> Signature | None:
+def dataclass_fields(nodes: Sequence[ast.ClassDef]) -> Signature | None:
     """Return a dataclass's signature from its fields, bases first; None where an option changes it."""
     fields: dict[str, bool] = {}
     for node in reversed(nodes):

@@ -12,8 +12,7 @@ from patchkit.rules.symbols import last_name
 
 # A second definition under one of these is how the decorator works, not a mistake.
 _REPEATING_DECORATORS = {"overload", "setter", "getter", "deleter", "register", "register_fake", "dispatch"}
-# Calls whose second run on one path frees, ends or counts a thing twice. `append`, `log` and the like may repeat, and
-# so may `clear`, and a `pop` that is told what to give where nothing is left.
+# Calls whose second run on one path frees, ends or counts a thing twice. `append`, `log` and the like may repeat too.
 _ONCE = ("release", "free", "abort", "close", "delete", "remove", "pop", "unlock", "deregister", "dec_", "decrement",
          "stream_output", "finish", "conclude", "send_", "increment")  # fmt: skip
 
@@ -155,7 +154,8 @@ def is_once(node: ast.expr) -> bool:
     """Whether it is a call that a path makes once: it releases, ends or counts something."""
     if not isinstance(node, ast.Call) or not last_name(node).lstrip("_").startswith(_ONCE):
         return False
-    return not (last_name(node) == "pop" and len(node.args) > 1)
+    # `pop(key)` takes that key; `pop()` takes another thing each time, and `pop(key, None)` is told what to do again.
+    return not last_name(node).startswith("pop") or (last_name(node) == "pop" and len(node.args) == 1)
 
 
 def _weight(statement: Statement, twin: Statement, every: Sequence[Statement]) -> tuple[str, Severity] | None:

@@ -165,6 +165,10 @@ class UpstreamIndex(Protocol):
         """Whether some line of the unpatched tree assigns an attribute of this name, on whatever object."""
         ...
 
+    def is_stored_from_outside(self, attribute: str) -> bool:
+        """Whether some line of the unpatched tree assigns an attribute of this name, on an object other than `self`."""
+        ...
+
     def heirs(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return (path, name) of each class that names this one as a base."""
         ...

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
 
@@ -57,6 +57,7 @@ class Binding:
     node: ast.AST
     module: str = ""
     name: str = ""
+    for_types: bool = False  # under `if TYPE_CHECKING`: it does not exist when the code runs
 
 
 class Scope:
@@ -66,11 +67,12 @@ class Scope:
         self.names: dict[str, list[Binding]] = {}
         self.stars: list[str] = []
         self._package = package
+        self._for_types = False
         for statement in body:
             self._take(statement)
 
     def _bind(self, name: str, binding: Binding) -> None:
-        self.names.setdefault(name, []).append(binding)
+        self.names.setdefault(name, []).append(replace(binding, for_types=self._for_types))
 
     def _take(self, node: ast.AST) -> None:
         match node:
@@ -78,6 +80,14 @@ class Scope:
                 self._bind(node.name, Binding(node))
                 return
             case ast.Lambda():
+                return
+            case ast.If(test=test, body=body, orelse=orelse) if last_name(test) == "TYPE_CHECKING":
+                self._for_types = True
+                for statement in body:
+                    self._take(statement)
+                self._for_types = False
+                for statement in orelse:
+                    self._take(statement)
                 return
             case ast.Import():
                 for alias in node.names:
@@ -101,7 +111,7 @@ class Scope:
                 return
             case ast.Name(id=name, ctx=ast.Store()):
                 self._bind(name, Binding(node))
-            case ast.ExceptHandler(name=str(name)):
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 self._bind(name, Binding(node))
             case _:
                 pass
@@ -163,10 +173,11 @@ class Symbols:
             self._scopes[id(tree)] = Scope(tree.body, package_of(source.path))
         return self._scopes[id(tree)]
 
-    def local_scope(self, function: Function, source: Source) -> Scope:
+    def local_scope(self, function: Function | ast.Lambda, source: Source) -> Scope:
         """Return what a function binds besides its parameters."""
         if id(function) not in self._scopes:
-            self._scopes[id(function)] = Scope(function.body, package_of(source.path))
+            body = [] if isinstance(function, ast.Lambda) else function.body
+            self._scopes[id(function)] = Scope(body, package_of(source.path))
         return self._scopes[id(function)]
 
     def look_up(self, source: Source, name: str, hops: int = 0) -> Symbol:
@@ -180,10 +191,28 @@ class Symbols:
         if "__getattr__" in scope.names:
             return UNKNOWN
         for module in scope.stars:
-            found = self.imported(module, name, hops + 1)
+            found = self.imported(module, name, hops + 1) if self._gives_by_star(module, name) else MISSING
             if found.kind is not Kind.MISSING:
                 return found
         return MISSING
+
+    def _gives_by_star(self, module: str, name: str) -> bool:
+        """Whether `from module import *` may bring the name: what `__all__` lists, or what has no underscore before."""
+        source = self.module(module) if is_own(module) else None
+        if source is None or source.tree is None:
+            return True
+        if b"__all__." in source.text:
+            return True  # it is changed later
+        listed = self.scope(source).names.get("__all__", [])
+        match [binding.node for binding in listed]:
+            case []:
+                return not name.startswith("_")
+            case [ast.Assign(value=ast.List(elts=names) | ast.Tuple(elts=names))] if all(
+                isinstance(each, ast.Constant) for each in names
+            ):
+                return name in [each.value for each in names if isinstance(each, ast.Constant)]
+            case _:
+                return True  # built from other lists
 
     def bound(self, binding: Binding, source: Source, hops: int = 0) -> Symbol:
         """Return what one binding stands for."""
@@ -338,7 +367,7 @@ class Place:
     """Where an expression stands: its file, the functions around it (outer first) and the class of the innermost."""
 
     source: Source
-    functions: tuple[Function, ...] = ()
+    functions: tuple[Function | ast.Lambda, ...] = ()
     owner: ast.ClassDef | None = None
 
     @cached_property
@@ -347,7 +376,9 @@ class Place:
         if not self.functions or self.owner is None:
             return ""
         method = self.functions[0]
-        if any(last_name(decorator) == "staticmethod" for decorator in method.decorator_list):
+        if isinstance(method, ast.Lambda) or any(
+            last_name(decorator) == "staticmethod" for decorator in method.decorator_list
+        ):
             return ""
         positional = [*method.args.posonlyargs, *method.args.args]
         return positional[0].arg if positional else ""
@@ -399,7 +430,12 @@ def _type_of_name(symbols: Symbols, name: str, place: Place) -> Symbol:
             if parameter.annotation is not None:
                 found = symbols.expression(parameter.annotation, place.source)
                 return found if found.is_class else UNKNOWN
-            if function is place.functions[0] and name == place.first_parameter and place.owner is not None:
+            if (
+                isinstance(function, Function)
+                and function is place.functions[0]
+                and name == place.first_parameter
+                and place.owner is not None
+            ):
                 is_class_method = any(last_name(each) == "classmethod" for each in function.decorator_list)
                 return UNKNOWN if is_class_method else Symbol(Kind.CLASS, place.source, place.owner)
             return UNKNOWN
@@ -487,7 +523,7 @@ def _read_instance(method: Function, names: set[str], annotations: dict[str, ast
 # -- small words ------------------------------------------------------------------------------------------
 
 
-def all_parameters(function: Function) -> Iterator[ast.arg]:
+def all_parameters(function: Function | ast.Lambda) -> Iterator[ast.arg]:
     """Yield every parameter, `*args` and `**kwargs` too."""
     arguments = function.args
     yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
