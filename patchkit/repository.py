@@ -10,6 +10,7 @@ from patchkit.errors import CommandError, ConfigError
 from patchkit.objects import SEALED
 from patchkit.process import Completed, run
 from patchkit.registry import registry_tags
+from patchkit.store import own_folder
 from patchkit.versions import NightlyTag
 
 _TIMEOUT_S = 120.0
@@ -206,7 +207,7 @@ def hold_lock(root: Path, purpose: str, *, wait_s: float = _LOCK_WAIT_S) -> Iter
     from filelock import FileLock, Timeout
 
     repository = find_repository(root)
-    folder = repository.git_folder / "patchkit" if repository else root / ".patchkit"
+    folder = repository.git_folder / "patchkit" if repository else own_folder(root)
     folder.mkdir(exist_ok=True)
     path = folder / f"{purpose}.lock"
     lock = FileLock(path, timeout=wait_s)

@@ -119,16 +119,18 @@ def reshape_series(opened: OpenSeries, drafts: Sequence[Draft], *, dry_run: bool
         )
     files = plan_series(opened, drafts)
     would = [f"{PATCHES}/{opened.name}/{file}" for file in files]
-    changed = would if dry_run else write_series(opened, files)
+    touched = would if dry_run else write_series(opened, files)
+    gone = {f"{PATCHES}/{opened.name}/{file}" for file, content in files.items() if content is None}
     notes = [] if dry_run else [f"no pin carries {name} now; topics.toml still has it" for name in orphans(opened.root)]
     return Reshape(
         opened.name,
         tuple(draft.topic for draft in opened.drafts),
         tuple(draft.topic for draft in drafts),
-        tuple(changed),
+        tuple(path for path in touched if path not in gone),
         same_result=not differing,
         dry_run=dry_run,
         notes=tuple(notes),
+        removed=tuple(path for path in touched if path in gone),
     )
 
 

@@ -55,6 +55,16 @@ def pin_folder(root: Path, pin: str) -> Path:
     return root / PATCHES / f"v{bare(pin)}"
 
 
+def own_folder(root: Path) -> Path:
+    """Return the folder for what is not part of the store, as edits and proposals; git ignores all of it."""
+    folder = root / ".patchkit"
+    folder.mkdir(exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    return folder
+
+
 def pin_names(root: Path) -> list[str]:
     """Return the pins of the store, oldest first, with the leading "v"."""
     folders = (root / PATCHES).iterdir()

@@ -13,6 +13,7 @@ from patchkit.letters import Letter, author_parts, git_date, mail_date, split_to
 from patchkit.model import BlobId
 from patchkit.objects import SEALED, Entry, File, ObjectStore
 from patchkit.process import run
+from patchkit.store import own_folder
 from patchkit.upstream import Upstream
 from patchkit.versions import is_version
 
@@ -101,9 +102,7 @@ def create_edit(
     """
     folder = edit_folder(root, pin)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    ignore = root / ".patchkit" / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n")
+    own_folder(root)
     scratch = folder.with_name(f".{pin}.new")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()

@@ -7,10 +7,11 @@ def text(result: Reshape) -> str:
     """Return the series before and after, and what was written."""
     if result.plan:
         return result.plan
-    verb = "would change" if result.dry_run else "wrote"
+    wrote, removed = ("would write", "would remove") if result.dry_run else ("wrote", "removed")
     lines = [f"{result.pin}: {', '.join(result.before)}", f"{' ' * len(result.pin)}  -> {', '.join(result.after)}"]
     if result.same_result:
         lines.append("every file ends as before, by blob id")
-    lines += [f"{verb} {path}" for path in result.changed]
+    lines += [f"{wrote} {path}" for path in result.changed]
+    lines += [f"{removed} {path}" for path in result.removed]
     lines += [f"note: {note}" for note in result.notes]
     return "\n".join([*lines, f"next: patchkit verify {result.pin}"])

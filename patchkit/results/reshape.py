@@ -8,7 +8,8 @@ from typing import ClassVar
 class Reshape:
     """`split`, `squash`, `topic ...`: a series whose topics changed, and whose result did not unless one was dropped.
 
-    same_result: every file ends as before, by blob id. plan: the text of a plan to edit, where that was asked for.
+    changed, removed: paths. same_result: every file ends as before, by blob id. plan: the text of a plan to edit, where
+    that was asked for.
     """
 
     verb: ClassVar[str] = "reshape"
@@ -22,6 +23,7 @@ class Reshape:
     dry_run: bool = False
     plan: str = ""
     notes: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from patchkit.counting import count
 from patchkit.errors import PatchError
 from patchkit.hunks import ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
 from patchkit.patchtext import count_by_unidiff, read_patch, split_lines
@@ -17,7 +18,7 @@ _IGNORED_BY_HFS = "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
 _DIRECTION = re.compile(b"\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")  # U+202A to U+202E, U+2066 to U+2069
 _MARKER = re.compile(rb"(<{7}|>{7}|\|{7})( |\r?\n)")
 _FULL_ID = 40
-_FULL_INDEX = "make the patch with `git diff --full-index`"
+_FULL_INDEX = "patchkit refresh --canonical; outside of a store: `git diff --full-index`"
 
 
 WEAK = ("PK130", "PK131")  # a warning: the patch is sound, but cannot be proven as well as it could
@@ -112,6 +113,7 @@ def find_faults(patch: Patch) -> Iterator[Fault]:
     """Yield each fault of a patch that can be read."""
     for section in patch.files:
         yield from _section_faults(section)
+    yield from _id_faults(patch.files)
     yield from _doubles(patch.files)
 
 
@@ -148,7 +150,6 @@ def _section_faults(section: FilePatch) -> Iterator[Fault]:
         yield Fault("PK109", f"{section.path}: the section changes nothing", section.path, section.patch_line, hint)
     for hunk in section.hunks:
         yield from _line_faults(hunk)
-    yield from _id_faults(section)
 
 
 def unsafe_path(path: str) -> tuple[str, str] | None:
@@ -223,13 +224,21 @@ def _line_of(hunk: Hunk, line: HunkLine) -> int:
     return number
 
 
-def _id_faults(section: FilePatch) -> Iterator[Fault]:
-    ids = (section.preimage_id, section.postimage_id)
-    if section.hunks and not all(ids):
-        message = f"{section.path}: no index line, so its base cannot be proven"
-        yield Fault("PK131", message, section.path, section.patch_line, _FULL_INDEX)
-    elif all(ids) and any(len(stated) < _FULL_ID for stated in ids):
-        yield Fault("PK130", f"{section.path}: abbreviated ids", section.path, section.patch_line, _FULL_INDEX)
+def _id_faults(sections: Sequence[FilePatch]) -> Iterator[Fault]:
+    """Yield one fault for all files: who made the patch made each section in the same way."""
+    without = [each for each in sections if each.hunks and not (each.preimage_id and each.postimage_id)]
+    if without:
+        yield _of_all("PK131", without, "no index line, so the base cannot be proven")
+    short = [each for each in sections if 0 < min(len(each.preimage_id or ""), len(each.postimage_id or "")) < _FULL_ID]
+    if short:
+        yield _of_all("PK130", short, "abbreviated ids")
+
+
+def _of_all(rule: str, sections: Sequence[FilePatch], fault: str) -> Fault:
+    first, *others = sections
+    also = f" and {count(len(others), 'more file')}" if others else ""
+    message = f"{first.path}{also}: {fault}"
+    return Fault(rule, message, first.path, first.patch_line, _FULL_INDEX)
 
 
 def _doubles(sections: Sequence[FilePatch]) -> Iterator[Fault]:

@@ -17,7 +17,7 @@ from patchkit.proposal import Touch, upstream_letter, write_proposal
 from patchkit.results.propose import Propose
 from patchkit.scopes import scopes
 from patchkit.seriesfiles import OpenSeries, open_series, series_names
-from patchkit.store import PATCHES, pin_names, read_topics, replace_file
+from patchkit.store import PATCHES, own_folder, pin_names, read_topics, replace_file
 from patchkit.upstream import Access, bring_version, kept_versions
 from patchkit.versions import order
 
@@ -55,7 +55,7 @@ def propose_topic(
     opened = open_series(root, pin or carrying[-1], access)
     proposal = _alone(opened, topic)
     looked_at = _refuse_upstreamed(proposal, topics[topic].fixed_in, access)
-    folder = output or root / ".patchkit" / "propose" / topic
+    folder = output or own_folder(root) / "propose" / topic
     base = f"v{opened.series.pin.version}" + (f" ({opened.series.pin.commit})" if opened.series.pin.commit else "")
     smoke = {name: _smoke_files(root, name) for name in topics[topic].smoke}
     text = write_proposal(topics[topic], proposal.letter, _touches(proposal), base=base, smoke=smoke)

@@ -66,6 +66,13 @@ def test_branch_is_on_the_tag_and_the_worktree_stays(field: Field) -> None:
         propose_topic(field.base, "count", field.access, repository=folder)
 
 
+def test_git_ignores_what_is_written_beside_the_store(field: Field) -> None:
+    git(field.base, "init", "-q", "-b", "main", ".")
+    propose_topic(field.base, "count", field.access)
+    assert (field.base / ".patchkit/propose/count/pull-request.md").is_file()
+    assert ".patchkit" not in git(field.base, "status", "--porcelain")
+
+
 def test_clone_without_the_tag_is_refused(field: Field) -> None:
     with pytest.raises(ConfigError) as caught:
         propose_topic(field.base, "count", field.access, repository=clone(field, "v0.5.9"))

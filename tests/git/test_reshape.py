@@ -6,6 +6,7 @@ import pytest
 
 from patchkit.errors import ConfigError, ConflictError
 from patchkit.model import BlobId
+from patchkit.render import render_text
 from patchkit.store import read_manifest, read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_folder
 from patchkit.verbs.refresh import refresh_pin
@@ -54,6 +55,10 @@ def test_split_by_file_keeps_every_post_image(field: Field) -> None:
     assert set(result.after) == {"sgl-kernel-setup", "limits", "new", "queue"}
     assert read_series_names(field.base, PIN) == [f"{name}.patch" for name in result.after]
     assert post_images(field) == before
+    assert result.removed == (f"patches/{PIN}/downstream.patch",)
+    assert f"removed patches/{PIN}/downstream.patch" in render_text(result)
+    assert {f"patches/{PIN}/{name}.patch" for name in result.after} < set(result.changed)
+    assert all((field.base / path).is_file() for path in result.changed), "what is told as written is there"
     assert refresh_pin(field.base, PIN, field.access, check=True).changed == ()
     text = (field.base / "patches" / PIN / "limits.patch").read_bytes()
     assert b"From: Ada <ada@example.com>" in text

@@ -26,6 +26,9 @@ def rules(raw: bytes) -> list[str]:
         pytest.param(GOOD, [], id="good"),
         pytest.param(b"", ["PK101"], id="unreadable"),
         pytest.param(GOOD.replace(b"1" * 40, b"1" * 7), ["PK130"], id="abbreviated"),
+        pytest.param(
+            (GOOD + GOOD.replace(b"/f.py", b"/g.py")).replace(b"1" * 40, b"1" * 7), ["PK130"], id="in all files"
+        ),
         pytest.param(HEAD[:24] + b"\n" + GOOD[GOOD.index(b"---") :], ["PK131"], id="no index line"),
         pytest.param(GOOD.replace(b"f.py", b"../f"), ["PK111"], id="outside"),
         pytest.param(GOOD + GOOD, ["PK113"], id="twice"),
