@@ -121,7 +121,8 @@ def replay(entries: Sequence[Entry]) -> Settle:
         if entry is None:
             return None
         text = tuple(entry.result.split("\n")[:-1])  # each line has its line feed, so that one empty line is not none
-        return Settled(text, Stage.LEDGER, f"recorded resolution {entry.name} by {entry.by}, {entry.when}")
+        what = "; it takes upstream's side" if entry.result.removesuffix("\n") == entry.ours else ""
+        return Settled(text, Stage.LEDGER, f"recorded resolution {entry.name} by {entry.by}, {entry.when}{what}")
 
     return settle
 

@@ -46,6 +46,21 @@ def rebase(markdown: bool, **wish: Any) -> None:
     show(result)
 
 
+_WITH_ONTO = {
+    "source": "--from",
+    "through": "--through",
+    "accept_suspects": "--accept-suspects",
+    "resolver": "--resolver",
+    "upstream": "--upstream",
+}
+_WITH_PATCH = {"base": "--base", "out": "--out"}
+_GOES_WITH = {
+    **dict.fromkeys(_WITH_ONTO.values(), "--onto"),
+    **dict.fromkeys(_WITH_PATCH.values(), "--patch"),
+    "--why": "--continue",
+}
+
+
 def _rebase(wish: dict[str, Any]) -> "Rebase":
     from patchkit.verbs import rebase as verb
 
@@ -58,6 +73,11 @@ def _rebase(wish: dict[str, Any]) -> "Rebase":
     chosen = [name for name in ("onto", "go_on", "skip", "abort", "status") if wish[name]]
     if len(chosen) != 1:
         raise click.UsageError("give one of --onto, --continue, --skip, --abort and --status")
+    lost = [option for name, option in _WITH_ONTO.items() if wish[name] and not wish["onto"]]
+    lost += [option for name, option in _WITH_PATCH.items() if wish[name]]
+    lost += ["--why"] if wish["why"] and not wish["go_on"] else []
+    if lost:
+        raise click.UsageError(f"{lost[0]} does not count here: it goes with {_GOES_WITH[lost[0]]}")
     if wish["go_on"]:
         return verb.continue_rebase(root(), access(), verb.Settling(datetime.now(UTC).date(), wish["why"]))
     if wish["skip"]:

@@ -1,20 +1,23 @@
 """What a person made of a topic that stopped: which hunks were settled or left out, and which doubts were accepted."""
 
+from collections.abc import Collection
 from typing import Any
 
 from patchkit.carry.nouns import Source
 from patchkit.ledger import Acceptance
 from patchkit.rebasing.doubts import with_accepted
-from patchkit.rebasing.work import Stopped, marked_span, resolutions
+from patchkit.rebasing.marks import marked_span, resolutions
+from patchkit.rebasing.work import Stopped
 
 
-def settled_report(stopped: Stopped, accepted: list[Acceptance]) -> dict[str, Any]:
+def settled_report(stopped: Stopped, accepted: list[Acceptance], changed: Collection[str]) -> dict[str, Any]:
     """Return the report of a topic that a person has settled: nothing is unresolved any more.
 
     accepted: the doubts that count as read; another one was settled by editing what the engine had written.
+    changed: the files that the topic changes now.
     """
     report = stopped.report
-    settled = [_by_hand(one, is_left_out=_is_left_out(stopped, one)) for one in report["unresolved"]]
+    settled = [_by_hand(one, is_left_out=_is_left_out(stopped, one, changed)) for one in report["unresolved"]]
     edited = {(one.path, one.number) for one in stopped.doubts} - {(one.path, one.number) for one in accepted}
     decisions = [
         {**one, "suspect": False, "stage": "by hand"} if (one["path"], one["hunk"]) in edited else one
@@ -24,7 +27,8 @@ def settled_report(stopped: Stopped, accepted: list[Acceptance]) -> dict[str, An
     for one in settled:
         counts[one["action"]] += 1
     both = sorted([*decisions, *settled], key=lambda one: (one["path"], one["hunk"]))
-    done = {**report, "counts": counts, "unresolved": [], "decisions": both}
+    edited_files = sorted(path for path in stopped.texts if not _kept_all_else(stopped, path))
+    done = {**report, "counts": counts, "unresolved": [], "decisions": both, "edited": edited_files}
     return with_accepted(done, {(one.path, one.number): one for one in accepted})
 
 
@@ -47,11 +51,11 @@ def _by_hand(one: dict[str, Any], *, is_left_out: bool) -> dict[str, Any]:
     }
 
 
-def _is_left_out(stopped: Stopped, hunk: dict[str, Any]) -> bool:
+def _is_left_out(stopped: Stopped, hunk: dict[str, Any], changed: Collection[str]) -> bool:
     """Whether nothing of a hunk is in the settled files: upstream's side was taken, or no line of it is there."""
     own = [one for one in stopped.report["conflicts"] if (one["path"], one["hunk"]) == (hunk["path"], hunk["hunk"])]
-    if not own:
-        return False
+    if not own:  # a change of a whole file
+        return hunk["path"] not in changed
     taken = {_texts(conflict): result for conflict, result in resolutions(own, stopped.shown, stopped.texts)}
     return all(_is_upstreams(stopped, one, taken.get(_texts(one))) for one in own)
 

@@ -1,5 +1,6 @@
 """The state of a rebase: plain files in patches/.rebase/ that can be committed and continued elsewhere."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.errors import ConfigError
+from patchkit.model import Series
 from patchkit.store import PATCHES, replace_file
 
 FOLDER = ".rebase"
@@ -21,6 +23,7 @@ class RebaseState:
     leg: which of the moves is at work, from 0. done: how many topics of this leg are written. stopped: whether
     the next topic waits for a person, with its files in work/. upstream: the git repository whose tags the releases
     are, or empty for the package index. commit: what the last leg goes to, where that is no release.
+    series: the sha256 of the series that is carried, as it was at the beginning.
     """
 
     legs: tuple[str, ...]
@@ -31,6 +34,20 @@ class RebaseState:
     resolver: str = ""
     upstream: str = ""
     commit: str = ""
+    series: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError where the values cannot be those of a rebase."""
+        counts, flags = (self.leg, self.done), (self.stopped, self.accept_suspects)
+        texts = (*self.legs, self.resolver, self.upstream, self.commit, self.series)
+        if not (
+            all(type(one) is int for one in counts)
+            and all(type(one) is bool for one in flags)
+            and all(type(one) is str for one in texts)
+            and 0 <= self.leg < len(self.legs) - 1
+            and self.done >= 0
+        ):
+            raise ValueError("values that no rebase has")
 
     @property
     def source(self) -> str:
@@ -64,7 +81,26 @@ def find_state(root: Path) -> RebaseState | None:
             raise ValueError("another schema")
         return RebaseState(**{**table, "legs": tuple(table["legs"])})
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
-        raise ConfigError("the state of the rebase is damaged", where=str(path), found=str(exc)) from exc
+        raise damaged(path, exc) from exc
+
+
+def series_id(series: Series) -> str:
+    """Return the sha256 of the topics of a series: names and bytes, in order."""
+    digest = hashlib.sha256()
+    for topic in series.topics:
+        digest.update(b"%s\0%d\0" % (topic.topic.encode(), len(topic.patch.raw)) + topic.patch.raw)
+    return digest.hexdigest()
+
+
+def damaged(path: Path, reason: object) -> ConfigError:
+    """Return the error for a state that nobody can go on from."""
+    return ConfigError(
+        "the state of the rebase is damaged",
+        where=str(path),
+        found=str(reason),
+        kept="the pins; --abort touches none of them",
+        hint="git checkout -- patches/.rebase, if it was committed; else: patchkit rebase --abort, and once more",
+    )
 
 
 def read_state(root: Path) -> RebaseState:
@@ -87,6 +123,7 @@ def write_state(root: Path, state: RebaseState) -> None:
         "resolver": state.resolver,
         "upstream": state.upstream,
         "commit": state.commit,
+        "series": state.series,
     }
     folder_of(root).mkdir(parents=True, exist_ok=True)
     replace_file(folder_of(root) / "state.json", (json.dumps(table, indent=1) + "\n").encode())
@@ -113,11 +150,13 @@ def keep_result(root: Path, state: RebaseState, topic: str, patch: bytes, report
 def read_results(root: Path, state: RebaseState, topics: Sequence[str]) -> list[tuple[str, bytes, dict[str, Any]]]:
     """Return the finished topics of this leg in order: name, patch text (empty: dropped), report."""
     folder = _leg_folder(root, state)
+    if state.done > len(topics):
+        raise damaged(folder_of(root) / "state.json", f"{state.done} of {len(topics)} topics are done")
     found = []
     for topic in topics[: state.done]:
         patch, report = folder / f"{topic}.patch", folder / f"{topic}.json"
         if not patch.is_file() or not report.is_file():
-            raise ConfigError(f"the state of the rebase lacks topic {topic}", where=str(patch))
+            raise damaged(patch, f"topic {topic} is done, and its result is missing")
         found.append((topic, patch.read_bytes(), json.loads(report.read_bytes())))
     return found
 

@@ -2,6 +2,7 @@
 
 from patchkit.model import Met
 from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
+from patchkit.versions import is_version, order
 
 _COUNTED = ("carried", "moved", "shrunk", "dropped", "unresolved", "suspect")
 _PLAIN = ("unchanged", "merge")  # carried as git would: not worth a line each
@@ -9,12 +10,13 @@ _PLAIN = ("unchanged", "merge")  # carried as git would: not worth a line each
 
 def text(result: Rebase) -> str:
     """Return one line a topic, every hunk that is not simply carried, and the next step."""
-    lines = [f"{result.source} -> {result.target}: {result.state}"]
+    lines = [f"{result.source} -> {result.target}{_direction(result)}: {result.state}"]
     for topic in result.topics:
         lines.append(f"  {topic.topic}: {_counts(topic)}" + (f" ({topic.state})" if topic.state else ""))
         for hunk in topic.hunks:
             if _is_telling(hunk):
-                lines += [f"    {_hunk(hunk)}", *(f"        {line}" for line in hunk.evidence)]
+                lines += [f"    {_hunk(hunk)}", *(f"        {line}" for line in _evidence(hunk))]
+        lines += [f"    edited by hand beyond its conflicts: {path}" for path in topic.edited]
     lines += [f"  until: {line}" for line in _until(result)]
     if result.written:
         lines.append(f"written: {result.written}")
@@ -23,6 +25,12 @@ def text(result: Rebase) -> str:
     if result.next_step:
         lines.append(f"next: {result.next_step}")
     return "\n".join(lines)
+
+
+def _direction(result: Rebase) -> str:
+    """Return a word of warning where the release is an older one."""
+    ends = result.source, result.target
+    return " (an older release)" if all(map(is_version, ends)) and order(ends[1]) < order(ends[0]) else ""
 
 
 def _until(result: Rebase) -> list[str]:
@@ -36,7 +44,7 @@ def _until(result: Rebase) -> list[str]:
 
 def markdown(result: Rebase) -> str:
     """Return the text for the pull request: what a reviewer must look at first, then the rest in numbers."""
-    lines = [f"## Series carried from {result.source} to {result.target}", ""]
+    lines = [f"## Series carried from {result.source} to {result.target}{_direction(result)}", ""]
     lines += ["| topic | " + " | ".join(_COUNTED) + " |", "|---|" + "---|" * len(_COUNTED)]
     for topic in result.topics:
         numbers = " | ".join(str(topic.counts.get(name, 0)) for name in _COUNTED)
@@ -48,7 +56,10 @@ def markdown(result: Rebase) -> str:
         if found:
             lines += ["", f"### {title}", ""]
             for name, hunk in found:
-                lines.append(f"- `{hunk.path}#{hunk.number}` ({name}{_scope(hunk)}): {'; '.join(hunk.evidence)}")
+                lines.append(f"- `{hunk.path}#{hunk.number}` ({name}{_scope(hunk)}): {'; '.join(_evidence(hunk))}")
+    edited = [f"- `{path}` ({topic.topic})" for topic in result.topics for path in topic.edited]
+    if edited:
+        lines += ["", "### Edited by hand beyond the conflicts: read these", "", *edited]
     return "\n".join(lines)
 
 
@@ -94,6 +105,10 @@ def _hunk(hunk: RebasedHunk) -> str:
     mark = "  SUSPECT" if hunk.suspect else ""
     by = f" ({hunk.stage})" if hunk.stage else ""
     return f"{hunk.action}{by} {hunk.path}#{hunk.number}{to}{_scope(hunk)}{mark}"
+
+
+def _evidence(hunk: RebasedHunk) -> list[str]:
+    return [*hunk.evidence, *([hunk.accepted] if hunk.accepted else [])]
 
 
 def _scope(hunk: RebasedHunk) -> str:

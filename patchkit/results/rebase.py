@@ -28,12 +28,16 @@ class RebasedHunk:
 
 @dataclass(frozen=True, slots=True)
 class RebasedTopic:
-    """One topic. state: carried, dropped, skipped or stopped; empty for a patch file. counts: hunks by action."""
+    """One topic. state: carried, dropped, skipped or stopped; empty for a patch file. counts: hunks by action.
+
+    edited: the files in which a person changed more than the conflicts.
+    """
 
     topic: str
     state: str
     counts: Mapping[str, int]
     hunks: tuple[RebasedHunk, ...]
+    edited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

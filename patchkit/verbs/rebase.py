@@ -15,6 +15,8 @@ from patchkit.model import GitSource, UntilVerdict
 from patchkit.patchtext import read_patch
 from patchkit.rebasing.doubts import doubts, report_with
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
+from patchkit.rebasing.marks import resolutions
+from patchkit.rebasing.refusals import refuse_unsettled
 from patchkit.rebasing.settled import settled_report, untouched_doubts
 from patchkit.rebasing.state import (
     RebaseState,
@@ -24,10 +26,11 @@ from patchkit.rebasing.state import (
     read_results,
     read_state,
     remove_state,
+    series_id,
     write_state,
 )
 from patchkit.rebasing.steps import Move, as_files, carry_topic, contents, patch_of
-from patchkit.rebasing.work import Stopped, read_work, refuse_markers, resolutions, write_work
+from patchkit.rebasing.work import Stop, Stopped, read_work, write_work
 from patchkit.repository import find_repository, hold_lock
 from patchkit.resolver import propose
 from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
@@ -74,6 +77,12 @@ def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
             )
         source = chosen_pin(root, wish.source)
         target, commit = _target(wish)
+        if target == source:
+            raise ConfigError(
+                f"the series is at {source} already",
+                where=f"{PATCHES}/{source}",
+                hint=f"patchkit verify {source}",
+            )
         if pin_folder(root, target).is_dir():
             raise ConfigError(
                 f"pin {target} exists already",
@@ -82,7 +91,12 @@ def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
             )
         legs = _legs(source, target, wish.upstream, access) if wish.through else (source, target)
         state = RebaseState(
-            legs, accept_suspects=wish.accept_suspects, resolver=wish.resolver, upstream=wish.upstream, commit=commit
+            legs,
+            accept_suspects=wish.accept_suspects,
+            resolver=wish.resolver,
+            upstream=wish.upstream,
+            commit=commit,
+            series=series_id(read_series(root, source)),
         )
         _bring(state, target, access)
         remove_state(root)  # what a kill at the end of the former rebase left
@@ -138,7 +152,13 @@ def skip_topic(root: Path, access: Access) -> Rebase:
 def abort_rebase(root: Path) -> Rebase:
     """End the rebase; the store is as it was before."""
     with hold_lock(root, "rebase", wait_s=0):
-        state = read_state(root)
+        try:
+            state = read_state(root)
+        except ConfigError:
+            if not folder_of(root).is_dir():
+                raise
+            remove_state(root)  # damaged, or half removed by a kill: nobody can go on from it
+            return Rebase("unknown", "unknown", "aborted", (), next_step="patchkit rebase --onto PIN")
         remove_state(root)
         return _told(state, "aborted", (), next_step=f"patchkit rebase --onto {state.legs[-1]}")
 
@@ -174,7 +194,7 @@ class _Job:
             report = report_with(move, found, accepted)
             is_doubtful = any(one.name not in accepted for one in found)
             if move.unresolved or (is_doubtful and not state.accept_suspects):
-                write_work(self.root, move, report, found)
+                write_work(self.root, Stop(move, state.source, side.new_tree(state), report, found))
                 state = replace(state, stopped=True)
                 write_state(self.root, state)
                 return self.tell(state, "stopped")
@@ -183,13 +203,13 @@ class _Job:
     def take_settled(self, state: RebaseState, settling: Settling) -> RebaseState:
         """Make the topic's patch of the files in work/ and record how its conflicts were settled."""
         stopped = read_work(self.root)
-        refuse_markers(self.root, stopped)
         side = self._side(state)
-        draft = side.topics[state.done]
-        before, after = as_files(stopped.texts, side.new_tree(state), draft)
+        draft, new = side.topics[state.done], side.new_tree(state)
+        refuse_unsettled(self.root, stopped, new)
+        before, after = as_files(stopped.texts, new, draft)
         settled = Move(draft, Carried(stopped.texts, stopped.texts, ()), before, after)
         accepted = self._record(stopped, settling, state)
-        report = settled_report(stopped, accepted)
+        report = settled_report(stopped, accepted, after.keys())
         return keep_result(self.root, state, draft.topic, patch_of(settled, side.target), report)
 
     def leave_out(self, state: RebaseState) -> RebaseState:
@@ -212,6 +232,13 @@ class _Job:
 
     def _side(self, state: RebaseState) -> "_Side":
         former = read_series(self.root, state.legs[0])
+        if state.series != series_id(former):
+            raise ConfigError(
+                f"series {state.legs[0]} is no longer as it was when the rebase began",
+                where=f"{PATCHES}/{state.legs[0]}",
+                kept="the rebase is where it was",
+                hint=f"bring the series back, or: patchkit rebase --abort, then --onto {state.legs[-1]}",
+            )
         target = _bring(state, state.target, self.access)
         if state.leg == 0:
             source = bring_pin(former.pin, self.access)
@@ -339,7 +366,7 @@ def _topic_told(topic: str, patch: bytes, report: dict[str, Any], state: str = "
         for one in report.get("unresolved", ())
     ]
     told = state or ("skipped" if report.get("skipped") else "carried" if patch else "dropped")
-    return RebasedTopic(topic, told, report["counts"], tuple(hunks))
+    return RebasedTopic(topic, told, report["counts"], tuple(hunks), tuple(report.get("edited", ())))
 
 
 def _told(
