@@ -12,6 +12,8 @@ from patchkit.journal import Site
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from git import Repo
+
 STATE_NAME = "patchkit"
 
 
@@ -120,17 +122,28 @@ def read_head(checkout: Checkout) -> str:
     """Return the commit and tag that a git checkout is at; nothing for any other tree, or where git cannot tell."""
     if checkout.root is None or not os.path.lexists(f"{checkout.root}/.git"):
         return ""
+    if "GIT_COMMON_DIR" in os.environ:  # GitPython itself would look there: rather nothing than another's commit
+        return ""
     try:
         from git import GitError, Repo
     except ImportError:  # GitPython's answer to a missing git program
         return ""
     try:
-        with Repo(checkout.root, search_parent_directories=False) as repository:
+        with Repo(checkout.root, search_parent_directories=False, expand_vars=False) as repository:
+            repository.git.update_environment(**_own_places(repository))
             commit = repository.head.commit.hexsha
             tags = [tag.name for tag in repository.tags if tag.commit.hexsha == commit]
     except (GitError, ValueError, OSError):  # no commit yet, or a repository of somebody else
         return ""
     return commit[:12] + (f" ({tags[0]})" if tags else "")
+
+
+def _own_places(repository: "Repo") -> dict[str, str]:
+    """Return what keeps a hook's environment from leading GitPython's children elsewhere: they inherit all of it."""
+    return {
+        "GIT_DIR": os.fspath(repository.git_dir),
+        "GIT_OBJECT_DIRECTORY": os.path.join(repository.common_dir, "objects"),
+    }
 
 
 def _of_package(given: str, package: str) -> Checkout:

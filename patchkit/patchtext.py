@@ -14,7 +14,10 @@ _HUNK = re.compile(
     rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(.*)", re.DOTALL
 )  # git wraps larger numbers around and applies
 _MAIL = re.compile(rb"From [0-9a-f]{40} ")
-_SETTLED = re.compile(rb"(Index: |={20,}\r?\n|diff -(?!-)|Only in |\r?\n$)")  # may stand between sections
+_SETTLED = re.compile(  # may stand between sections: what svn, cvs, hg, bzr and diff -r write above a file
+    rb"(Index: |={20,}\r?\n|RCS file: |retrieving revision [0-9.]+\r?\n|=== (added|modified|removed|renamed) |"
+    rb"diff -(?!-)|Only in |\r?\n$)"
+)
 _NO_DIFF_LOOKS = (
     (rb"(?i)\s*<(!doctype|html|\?xml)", "it looks like a web page"),
     (rb"version https://git-lfs", "it is a Git LFS pointer"),

@@ -11,6 +11,7 @@ from patchkit.composing import Work
 from patchkit.errors import ConflictError, PatchError, PatchkitError
 from patchkit.hunks import TopicPatch
 from patchkit.patchtext import blob_id, read_patch
+from patchkit.results.apply import Applied
 from patchkit.verbs.apply import Wish, apply_work, patch_work, stated_release
 from tests.git.fuzz import Tree, diff_trees, read_tree, run_git, write_tree
 from tests.git.upstream_tree import git, referee, snapshot
@@ -28,10 +29,11 @@ BINARY = (
 )
 
 
-def put(folder: Path, raw: bytes, *, reverse: bool = False) -> None:
+def put(folder: Path, raw: bytes, *, reverse: bool = False, dry_run: bool = False) -> Applied:
     patch_file = folder.parent / "x.patch"
     patch_file.write_bytes(raw)
-    apply_work(folder, patch_work(patch_file), Wish(reverse=reverse), identify=stated_release)
+    wish = Wish(reverse=reverse, dry_run=dry_run)
+    return apply_work(folder, patch_work(patch_file), wish, identify=stated_release)
 
 
 @pytest.fixture
@@ -44,10 +46,13 @@ def tree(tmp_path: Path) -> Path:
 
 
 def refused(folder: Path, raw: bytes) -> PatchkitError:
-    """Apply, and return the refusal; nothing in the tree, and nothing beside it, may have changed."""
+    """Apply, and return the refusal; nothing may have changed in or beside the tree, and a dry run must agree."""
     before = snapshot(folder.parent)
+    with pytest.raises(PatchkitError) as planned:
+        put(folder, raw, dry_run=True)
     with pytest.raises(PatchkitError) as caught:
         put(folder, raw)
+    assert (type(planned.value), str(planned.value)) == (type(caught.value), str(caught.value))
     after = snapshot(folder.parent)
     after.pop("x.patch")
     before.pop("x.patch", None)
@@ -83,6 +88,26 @@ def test_the_user_s_git_settings_change_what_git_writes_but_not_what_we_write(
     assert (gits / "f").read_bytes() != (tree / "f").read_bytes()
     mismatch = GOOD.replace(b" line 5\n", b" line  5\n")
     assert isinstance(refused(tree, mismatch), ConflictError)
+
+
+def test_the_tree_s_own_attributes_change_what_git_writes_but_not_what_we_write(tree: Path) -> None:
+    git("init", "-q", cwd=tree)
+    (tree / ".gitattributes").write_text("* text eol=crlf\n")
+    gits = tree.parent / "gits"
+    shutil.copytree(tree, gits)
+    subprocess.run(["git", "apply", "-"], cwd=gits, input=GOOD, check=True)
+    put(tree, GOOD)
+    assert (tree / "f").read_bytes() == TEXT.replace(b"line 6", b"line X")
+    assert (gits / "f").read_bytes() != (tree / "f").read_bytes()
+
+
+def test_git_s_reverse_check_is_no_proof_and_ids_are(tree: Path) -> None:
+    damaged = GOOD + BINARY[:-8]
+    gits = tree.parent / "gits"
+    shutil.copytree(tree, gits)
+    assert referee(gits, damaged) == referee(gits, damaged, "-R", "--check") == 0
+    assert not (gits / "x.bin").exists()
+    refused(tree, damaged)
 
 
 # -- damaged patches that git applies in part, exit 0 -----------------------------------------------------------
@@ -198,6 +223,46 @@ def test_unsafe_name_is_refused(tree: Path, name: bytes, rule: str) -> None:
         assert error.rule == rule
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(GOOD.replace(b"/f", b"/../f"), id="modify"),
+        pytest.param(
+            b"diff --git a/../f b/../f\ndeleted file mode 100644\n--- a/../f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+            id="delete",
+        ),
+        pytest.param(b"diff --git a/f b/../f\nsimilarity index 100%\nrename from f\nrename to ../f\n", id="rename out"),
+        pytest.param(b"diff --git a/../f b/f\nsimilarity index 100%\nrename from ../f\nrename to f\n", id="rename in"),
+        pytest.param(b"diff --git a/f b/h\nsimilarity index 100%\nrename from f\nrename to ../h\n", id="rename line"),
+        pytest.param(b"diff --git a/f b/../h\nsimilarity index 100%\ncopy from f\ncopy to ../h\n", id="copy out"),
+        pytest.param(b"diff --git a/f b/f\nold mode 100644\nnew mode 100755\n".replace(b"/f", b"/../f"), id="mode"),
+    ],
+)
+def test_no_kind_of_change_leads_out_of_the_tree(tree: Path, raw: bytes) -> None:
+    (tree.parent / "f").write_bytes(TEXT)
+    for patch in (raw, OTHER + raw):
+        assert isinstance(error := refused(tree, patch), PatchError)
+        assert error.rule == "PK111"
+
+
+def test_a_submodule_is_refused_where_git_changes_nothing_and_ends_with_0(tree: Path) -> None:
+    raw = b"diff --git a/sub b/sub\nindex %s..%s 160000\n--- a/sub\n+++ b/sub\n" % (b"1" * 40, b"2" * 40)
+    raw += b"@@ -1 +1 @@\n-Subproject commit %s\n+Subproject commit %s\n" % (b"1" * 40, b"2" * 40)
+    (tree / "sub").mkdir()
+    assert isinstance(error := refused(tree, raw), PatchError)
+    assert error.rule == "PK116"
+
+
+def test_a_link_that_the_patch_itself_makes_or_moves_is_refused(tree: Path) -> None:
+    make = creation(b"l", b"120000").replace(b"+x\n", b"+..\n\\ No newline at end of file\n")
+    assert isinstance(error := refused(tree, make + creation(b"l/evil")), PatchError)
+    assert error.rule == "PK116"
+    (tree / "l").symlink_to("..")
+    move = b"diff --git a/l b/m\nsimilarity index 100%\nrename from l\nrename to m\n"
+    assert "symbolic link" in str(refused(tree, move + creation(b"m/evil")))
+    assert "beyond a symbolic link" in str(refused(tree, creation(b"l/evil")))
+
+
 @pytest.mark.parametrize("quoted", [b'"a/..\\057evil"', b'"a/f\\000g"'], ids=["octal dots", "octal NUL"])
 def test_unsafe_quoted_name_is_refused(tree: Path, quoted: bytes) -> None:
     raw = b"diff --git %s %s\nold mode 100644\nnew mode 100755\n" % (quoted, quoted.replace(b"a/", b"b/"))
@@ -229,6 +294,26 @@ def test_only_line_endings_or_white_space_differ_is_said(tree: Path) -> None:
     assert "only the white space of lines 4 to 8 differ" in refused(tree, GOOD).found
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        pytest.param(
+            {"f": (TEXT, False)}, {"f/f": (TEXT, False)}, "f/f: a file is in the way", id="into its own folder"
+        ),
+        pytest.param({"f/f": (TEXT, False)}, {"f": (TEXT, False)}, "f is a folder; only files", id="out of its folder"),
+    ],
+)
+def test_a_file_that_becomes_a_folder_is_refused_though_git_takes_it(
+    old: Tree, new: Tree, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "repository").mkdir()
+    write_tree(tmp_path / "tree", old)
+    raw = diff_trees(old, new, ["--full-index", "-M"], tmp_path / "repository")
+    shutil.rmtree(tmp_path / "repository")
+    assert told in str(refused(tmp_path / "tree", raw))
+
+
 def test_a_last_line_without_line_feed_must_be_the_last_where_git_joins_two(tree: Path) -> None:
     raw = HEAD + b"@@ -1,2 +1,3 @@\n+new\n one\n two\n\\ No newline at end of file\n"
     (tree / "f").write_bytes(b"one\ntwo\nthree\n")
@@ -251,6 +336,51 @@ def test_create_then_modify_comes_out_whole(tree: Path) -> None:
     assert (tree / "n").read_bytes() == b"one\ntwo\n"
     apply_work(tree, work, Wish(reverse=True), identify=stated_release)
     assert snapshot(tree) == before
+
+
+def test_modify_then_delete_comes_out_whole(tree: Path) -> None:
+    before = snapshot(tree)
+    after = TEXT.replace(b"line 6", b"line X")
+    delete = b"diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1,20 +0,0 @@\n"
+    delete += b"".join(b"-" + line for line in after.splitlines(keepends=True))
+    topics = tuple(TopicPatch(name, read_patch(raw)) for name, raw in (("a", GOOD), ("b", delete)))
+    work = Work("s", topics, ("a.patch", "b.patch"))
+    apply_work(tree, work, Wish(), identify=stated_release)
+    assert not (tree / "f").exists()
+    apply_work(tree, work, Wish(reverse=True), identify=stated_release)
+    assert snapshot(tree) == before
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o444, 0o2775, 0o4755], ids=oct)
+def test_every_permission_bit_stays_and_comes_back(tree: Path, mode: int) -> None:
+    (tree / "f").chmod(mode)
+    before = snapshot(tree)
+    put(tree, GOOD)
+    assert (tree / "f").stat().st_mode & 0o7777 == mode
+    put(tree, GOOD, reverse=True)
+    assert snapshot(tree) == before
+
+
+def test_a_second_apply_without_context_changes_nothing(tree: Path) -> None:
+    (tree / "f").write_bytes(b"a\na\na\n")
+    raw = HEAD + b"@@ -1 +1 @@\n-a\n+b\n"
+    error = refused(tree, raw)  # git takes the first of the three, and at every further call the next
+    assert "must be at" in error.found or "equally well" in error.found or "has nothing" in error.found
+    (tree / "f").write_bytes(b"b\na\n")
+    insert = HEAD + b"@@ -1,0 +2 @@ b\n+c\n"
+    gits = tree.parent / "gits"
+    shutil.copytree(tree, gits)
+    assert [referee(gits, insert, "--unidiff-zero") for _ in range(2)] == [0, 0]
+    assert (gits / "f").read_bytes() == b"b\nc\nc\na\n"
+    refused(tree, insert)
+
+
+def test_uneven_context_that_gnu_patch_refuses_is_taken(tree: Path) -> None:
+    context = b"".join(b" line %d\n" % number for number in range(4, 10))
+    raw = HEAD + b"@@ -2,10 +2,10 @@\n" + context + b"-line 10\n+line X\n line 11\n line 12\n line 13\n"
+    result = put(tree, raw)
+    assert dict(result.offsets) == {"f#1": 2}
+    assert (tree / "f").read_bytes() == TEXT.replace(b"line 10\n", b"line X\n")
 
 
 def test_copies_and_renames_come_out_whole(tree: Path, tmp_path: Path) -> None:

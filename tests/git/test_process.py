@@ -1,6 +1,7 @@
 """Commands run with a deadline, in a sealed environment, and leave nobody behind."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from patchkit.errors import CommandError
 from patchkit.process import run
+from patchkit.render import render_error
 
 
 def is_gone(pid: int) -> bool:
@@ -99,3 +101,36 @@ def test_output_is_told_as_it_comes(tmp_path: Path) -> None:
     pieces: list[bytes] = []
     done = run(["sh", "-c", "echo one; echo two >&2"], cwd=tmp_path, timeout_s=5, on_output=pieces.append)
     assert b"".join(pieces) == done.stdout == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_flood_on_stderr_does_not_block(tmp_path: Path, streamed: bool) -> None:
+    flood = (
+        "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done; echo end"
+    )
+    done = run(["sh", "-c", flood], cwd=tmp_path, timeout_s=20, on_output=(lambda _: None) if streamed else None)
+    assert done.stdout.endswith(b"end\n")
+    assert len(done.stdout + done.stderr) > 100_000
+
+
+def test_deadline_holds_where_there_is_neither_ps_nor_pgrep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sh", "sleep"):
+        (tmp_path / name).symlink_to(shutil.which(name) or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    started = time.monotonic()
+    with pytest.raises(CommandError, match="was killed after"):
+        run(["sh", "-c", "sleep 60 & echo $! > pid; wait"], cwd=tmp_path, timeout_s=0.3)
+    assert time.monotonic() - started < 3
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_death_by_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="ended with signal SIGKILL"):
+        run(["sh", "-c", "kill -9 $$"], cwd=tmp_path, timeout_s=5)
+
+
+def test_words_of_a_command_that_are_no_utf_8_can_be_printed(tmp_path: Path) -> None:
+    with pytest.raises(CommandError) as caught:
+        run(["sh", "-c", "printf 'caf\\351\\n' >&2; exit 1"], cwd=tmp_path, timeout_s=5)
+    render_error(caught.value).encode()
+    assert caught.value.found.startswith("caf")

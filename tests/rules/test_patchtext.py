@@ -1,6 +1,7 @@
 """Reading and writing patch text: every byte kept, every line accounted for."""
 
 import hashlib
+import re
 import time
 
 import pytest
@@ -12,6 +13,21 @@ from patchkit.patchtext import blob_id, read_patch, reverse_section, split_lines
 HEAD = b"diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n"
 BODY = b"@@ -1,3 +1,3 @@ def f():\n a\n-b\n+c\n d\n"
 GOOD = HEAD + BODY
+
+
+FOREIGN_HEADS = {
+    "cvs": b"Index: f\n" + b"=" * 67 + b"\nRCS file: /cvs/f,v\nretrieving revision 1.1\ndiff -u -r1.1 f\n"
+    b"--- f\t1 Jan 2020 00:00:00 -0000\t1.1\n+++ f\t1 Jan 2021 00:00:00 -0000\n",
+    "hg": b"diff -r 123 -r 456 f\n--- a/f\tThu Jan 02 2020\n+++ b/f\tFri Jan 03 2020\n",
+    "bzr": b"=== modified file 'f'\n--- f\t2020-01-01 00:00:00 +0000\n+++ f\t2021-01-01 00:00:00 +0000\n",
+    "diff -ru": b"Only in b: other\ndiff -ru a/f b/f\n--- a/f\t2020-01-02\n+++ b/f\t2020-01-03\n",
+}
+
+
+def twice(head: bytes) -> bytes:
+    """Return a patch of two files with such a head each: f and g."""
+    second = re.sub(rb"\bf\b", b"g", head)
+    return head + BODY + second + BODY
 
 
 @pytest.mark.parametrize(
@@ -48,6 +64,7 @@ GOOD = HEAD + BODY
         pytest.param(b"diff -ru a/f b/f\n--- a/f\t2020-01-01 00:00:00 +0000\n+++ b/f\t2020\n" + BODY, id="diff -ru"),
         pytest.param(b"Index: f\n" + b"=" * 67 + b"\n--- f\t(revision 1)\n+++ f\t(working copy)\n" + BODY, id="svn"),
         pytest.param(GOOD + b"\n" + GOOD.replace(b"/f", b"/g"), id="blank line between sections"),
+        *(pytest.param(twice(head), id=name) for name, head in FOREIGN_HEADS.items()),
     ],
 )
 def test_written_as_read(raw: bytes) -> None:
