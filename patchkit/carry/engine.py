@@ -49,8 +49,8 @@ def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Seq
     settle: asked in turn for a text for each conflict: the ledger, a resolver.
     Raises: ConflictError where the patch does not fit the old upstream.
     """
-    library = Library(new)
     cases = read_cases(sections, old, new)
+    library = Library(new, {case.path: case.scene.new for case in cases if case.scene is not None})
     for case in cases:
         if not case.outcomes:
             case.outcomes = [_carry_edit(edit, case, library) for edit in case.edits]

@@ -2,9 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
+from types import MappingProxyType
 
 from patchkit.carry.nouns import Edit, Source, Tree
 from patchkit.carry.scene import Region, Scene
@@ -17,15 +19,19 @@ SAMPLED_LENGTH = 20
 SAMPLED_LINES = 24  # so many of a gone definition's rarest lines are looked for in all files
 MOST_FILES = 24  # a name that more files define says nothing about where one of them went
 
+_DEFINES = (b"def ", b"class ")
+_NAME = re.compile(rb"\w*")
+
 
 class Library:
     """The new tree's Python files, searched for definitions; read once, when first asked."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, known: Mapping[str, Source] = MappingProxyType({})) -> None:
+        """known: files of the tree that are read already; each is parsed only once."""
         self.tree = tree
         self._texts: dict[str, Source] | None = None
         self._words: dict[str, bool] = {}
-        self._single: dict[str, Source] = {}
+        self._single = dict(known)
         self.known_homes: dict[tuple[int, int, str], list[Home]] = {}
 
     def source(self, path: str) -> Source:
@@ -36,11 +42,8 @@ class Library:
 
     def defining(self, name: str) -> Iterator[tuple[str, Source]]:
         """Yield each file that has a `def` or `class` of this name."""
-        plain = name.encode("utf-8", "surrogateescape")
-        wanted = re.compile(rb"\b(?:def|class) " + re.escape(plain) + rb"[(:]")
-        for path, source in self._all().items():
-            if plain in source.data and wanted.search(source.data):
-                yield path, source
+        for path in self._defined.get(name.encode("utf-8", "surrogateescape"), ()):
+            yield path, self._all()[path]
 
     def holding(self, said: Sequence[str]) -> list[tuple[str, Source]]:
         """Return the files that hold most of some lines: all that have at least half as many as the best."""
@@ -61,15 +64,27 @@ class Library:
             )
         return self._words[word]
 
+    @cached_property
+    def _defined(self) -> dict[bytes, list[str]]:
+        """The files that define each name, in order; a word after `def` in a comment does no harm."""
+        found: dict[bytes, list[str]] = {}
+        for path, source in self._all().items():
+            for word in _DEFINES:
+                for rest in source.data.split(word)[1:]:
+                    name = _NAME.match(rest)
+                    paths = found.setdefault(name[0] if name else b"", [])
+                    if paths[-1:] != [path]:
+                        paths.append(path)
+        return found
+
     def _all(self) -> dict[str, Source]:
         if self._texts is None:
             self._texts = {}
             paths = [path for path in self.tree.paths() if path.endswith(".py")]
             self.tree.load(paths)
             for path in paths:
-                data = self.tree.read(path)
-                if data is not None:
-                    self._texts[path] = Source(data)
+                if self.tree.read(path) is not None:
+                    self._texts[path] = self.source(path)
         return self._texts
 
 

@@ -45,8 +45,7 @@ def half_upstreamed(outcome: Outcome, scene: Scene, library: Library) -> str:
 
 def is_like_fresh(line: str, scene: Scene) -> bool:
     """Whether a line newly sets the same as a new upstream line, or says it in nearly the same words."""
-    key = key_of(line)
-    return is_alike(line, scene.fresh, by_key=all(key != key_of(known) for known in scene.base.said))
+    return is_alike(line, scene.fresh, by_key=key_of(line) not in scene.old_keys)
 
 
 def is_alike(line: str, others: Collection[str], *, by_key: bool = True) -> bool:

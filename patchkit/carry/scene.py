@@ -123,6 +123,11 @@ class Scene:
         return self.new.said - self.base.said
 
     @cached_property
+    def old_keys(self) -> frozenset[str]:
+        """What the old file sets, anywhere."""
+        return frozenset(map(key_of, self.base.said))
+
+    @cached_property
     def fresh_lines(self) -> frozenset[int]:
         """The indices of the new text's lines that come from no old line."""
         return frozenset(range(len(self.new.lines))) - set(self.alignment.to_new)
