@@ -3,7 +3,7 @@
 import hashlib
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from patchkit.binarypatch import read_binary_blocks
@@ -63,6 +63,7 @@ def read_patch(raw: bytes, *, name: str = "") -> Patch:
         files.append(section._replace(trailer=_read_trailer(cursor)))
     if not files:
         raise _no_diff(cursor, raw)
+    _refuse_mixed_prefixes(cursor, files)
     return Patch(tuple(files), preamble, raw)
 
 
@@ -228,6 +229,19 @@ def _read_section(cursor: Cursor) -> FilePatch:
             raise cursor.fault("PK109", f"{section.path}: the section changes nothing", at=section.patch_line - 1)
         section = section._replace(kind=ChangeKind.MODE)
     return section
+
+
+def _refuse_mixed_prefixes(cursor: Cursor, files: Sequence[FilePatch]) -> None:
+    """git takes as many directories off the names of every section; renames and copies spell theirs in full."""
+    plain = [section for section in files if section.kind not in (ChangeKind.RENAME, ChangeKind.COPY)]
+    odd = next((section for section in plain if section.strip != plain[0].strip), None)
+    if odd is not None:
+        raise cursor.fault(
+            "PK110",
+            f"{odd.path}: names {'with' if odd.strip else 'without'} a prefix, unlike those of the first section",
+            at=odd.patch_line - 1,
+            hint="make the whole patch with `git diff`, with a/ and b/ or with --no-prefix",
+        )
 
 
 def _refuse_contents(cursor: Cursor, section: FilePatch) -> None:

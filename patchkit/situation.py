@@ -173,7 +173,9 @@ def conflict(work: Work, composition: Composition, what: str, *, found: str = ""
     reasons = [miss.reason for miss in misses]
     alone = len(misses) == 1
     lost = sum(1 if miss.hunk else len(miss.section.hunks) for miss in misses)
-    told = f"{lost} of {count(composition.hunks, 'hunk has', 'hunks have')} no place"
+    told = f"{count(len(misses), 'file is', 'files are')} not as it expects"  # where no hunk is in question
+    if lost:
+        told = f"{lost} of {count(composition.hunks, 'hunk has', 'hunks have')} no place"
     return ConflictError(
         f"{what}: {told}",
         where="\n".join(places if alone else map(": ".join, zip(places, reasons, strict=True))),

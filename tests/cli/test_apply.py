@@ -125,6 +125,14 @@ def test_several_hunks_without_a_place_are_told_once_each(tree: Path, patch_file
     assert f'{PATH}#1 ({patch_file}:5): line 5 is "line five"' in result.stderr
 
 
+def test_mode_of_a_file_that_is_not_there_is_told_without_counting_hunks(tree: Path, patch_file: Path) -> None:
+    patch_file.write_bytes(b"diff --git a/b.py b/b.py\nold mode 100644\nnew mode 100755\n")
+    result = run("apply", tree, "--patch", patch_file)
+    assert result.exit_code == 3
+    assert result.stderr.startswith("error: this patch does not apply: 1 file is not as it expects\n")
+    assert "found: no such file" in result.stderr
+
+
 def test_check_is_answered_with_the_option_that_there_is(tree: Path) -> None:
     result = run("apply", tree, "--check")
     assert result.exit_code == 2

@@ -164,7 +164,26 @@ def test_the_file_inside_the_image_and_git_agree(tmp_path: Path, pytestconfig: p
 
 
 @pytest.mark.parametrize(
-    "seed", [126, 243, 1895, 1982, 2234, 2788, 3181, 3417, 3818, 200047, 300056, 300684, 301777, 400351, 400560, 509055]
+    "seed",
+    [
+        126,
+        243,
+        1895,
+        1982,
+        2234,
+        2788,
+        3181,
+        3417,
+        3818,
+        200047,
+        300056,
+        300684,
+        301777,
+        400351,
+        400560,
+        509055,
+        7009126,
+    ],
 )
 def test_cases_that_once_disagreed(seed: int, tmp_path: Path) -> None:
     (tmp_path / "repository").mkdir()

@@ -107,6 +107,9 @@ def test_name_and_kind(raw: bytes, path: str, kind: ChangeKind) -> None:
         pytest.param(
             GOOD + b"    " + GOOD.replace(b"\n", b"\n    "), "PK102", "x.patch:10", id="second section indented"
         ),
+        pytest.param(
+            GOOD + GOOD.replace(b"a/f", b"a/g").replace(b"b/f", b"a/g"), "PK110", "x.patch:10", id="mixed prefixes"
+        ),
         pytest.param(GOOD + b"word\n", "PK104", "x.patch:10", id="text after a section"),
         pytest.param(GOOD + b"+more\n" + GOOD, "PK102", "x.patch:10", id="added lines between sections"),
         pytest.param(GOOD + b"diff --git a/g b/g\n", "PK110", "x.patch:10", id="cut off after diff --git"),
