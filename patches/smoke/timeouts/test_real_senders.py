@@ -41,16 +41,35 @@ def test_stalled_bootstrap_of_a_real_sender_ends_with_504(prefill, release, back
     assert getattr(prefill.reason(req), "status_code", None) == 504
 
 
-@pytest.mark.parametrize("backend", ["mooncake", pytest.param("nixl", marks=pytest.mark.releases(since="0.5.18"))])
-@pytest.mark.regression
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("mooncake", marks=pytest.mark.regression),
+        pytest.param("nixl", marks=pytest.mark.fault("N-1", until="0.5.18")),
+    ],
+)
 def test_backend_bootstrap_deadline_speaks_first(prefill, release, clock, backend):
     backend = Backend(release, backend, prefill.log)
     req = prefill.bootstrapping("a", age_s=301.0)
     req.disagg_kv_sender = backend.new_sender(req.bootstrap_room, backend.states.Bootstrapping)
-    clock.advance_wall(301.0)
+    prefill.poll_bootstrap()
+    assert prefill.queued() == ["a"]
 
+    clock.advance_wall(301.0)
     prefill.poll_bootstrap()
 
     assert prefill.queued() == []
     assert prefill.reason(req).status_code == 500
     assert "timed out" in prefill.reason(req).message
+
+
+@pytest.mark.fault("N-1", until="0.5.20")  # 0.5.18 and 0.5.19 have the deadline, but forget that it passed
+def test_late_answer_does_not_undo_the_backend_deadline(prefill, release, clock):
+    nixl = Backend(release, "nixl", prefill.log)
+    sender = nixl.new_sender(1, nixl.states.Bootstrapping)
+    clock.advance_wall(301.0)
+
+    sender.poll()
+    nixl.manager.update_status(1, nixl.states.WaitingForInput)
+
+    assert sender.poll() == nixl.states.Failed
