@@ -64,8 +64,19 @@ def report_text(legs: Sequence[str], by_leg: Mapping[str, Sequence[TopicResult]]
 
 
 def write_pin(root: Path, pin: Pin, files: Mapping[str, bytes]) -> None:
-    """Write the new pin, and let `latest` name it where it is the newest. Written before: nothing to do."""
-    if not pin_folder(root, pin.name).is_dir():
+    """Write the new pin, and let `latest` name it where it is the newest.
+
+    Raises: ConfigError where there is a pin of this name that is not what a kill left of this very rebase.
+    """
+    folder = pin_folder(root, pin.name)
+    if not folder.is_dir():
         write_new_pin(root, pin.name, files, spool_in=folder_of(root))
+    elif {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} != dict(files):
+        raise ConfigError(
+            f"pin {pin.name} is there already, with other content",
+            where=f"{PATCHES}/{pin.name}",
+            kept="that pin, and the rebase with all that was settled",
+            hint=f"mv {PATCHES}/{pin.name} ../ and then patchkit rebase --continue; or patchkit rebase --abort",
+        )
     if order(pin.name) > order(latest_pin(root)):
         replace_file(root / PATCHES / "latest", f"{pin.name}\n".encode(), spool_in=folder_of(root))

@@ -15,7 +15,7 @@ def text(result: Rebase) -> str:
         lines.append(f"  {topic.topic}: {_counts(topic)}" + (f" ({topic.state})" if topic.state else ""))
         for hunk in topic.hunks:
             if _is_telling(hunk):
-                lines += [f"    {_hunk(hunk)}", *(f"        {line}" for line in _evidence(hunk))]
+                lines += [f"    {_hunk(hunk)}{_at(result, hunk)}", *(f"        {line}" for line in _evidence(hunk))]
         lines += [f"    edited by hand beyond its conflicts: {path}" for path in topic.edited]
     lines += [f"  until: {line}" for line in _until(result)]
     if result.written:
@@ -56,7 +56,10 @@ def markdown(result: Rebase) -> str:
         if found:
             lines += ["", f"### {title}", ""]
             for name, hunk in found:
-                lines.append(f"- `{hunk.path}#{hunk.number}` ({name}{_scope(hunk)}): {'; '.join(_evidence(hunk))}")
+                where = _since(result, hunk) if chosen == "upstreamed" else _at(result, hunk)
+                lines.append(
+                    f"- `{hunk.path}#{hunk.number}` ({name}{_scope(hunk)}{where}): {'; '.join(_evidence(hunk))}"
+                )
     edited = [f"- `{path}` ({topic.topic})" for topic in result.topics for path in topic.edited]
     if edited:
         lines += ["", "### Edited by hand beyond the conflicts: read these", "", *edited]
@@ -105,6 +108,17 @@ def _hunk(hunk: RebasedHunk) -> str:
     mark = "  SUSPECT" if hunk.suspect else ""
     by = f" ({hunk.stage})" if hunk.stage else ""
     return f"{hunk.action}{by} {hunk.path}#{hunk.number}{to}{_scope(hunk)}{mark}"
+
+
+def _at(result: Rebase, hunk: RebasedHunk) -> str:
+    """Return at which release between it was so."""
+    return f", at {hunk.at}" if hunk.at not in {"", result.target} else ""
+
+
+def _since(result: Rebase, hunk: RebasedHunk) -> str:
+    """Return which release has what a hunk brought, and the last one looked at that has it not."""
+    before = result.before(hunk.at)
+    return f", in {hunk.at}, not in {before}" if before else ""
 
 
 def _evidence(hunk: RebasedHunk) -> list[str]:

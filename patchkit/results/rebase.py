@@ -11,7 +11,8 @@ from patchkit.model import UntilVerdict
 class RebasedHunk:
     """Where one hunk ended. action: carried, moved, shrunk, dropped or unresolved. stage: what decided it.
 
-    accepted: who has read the doubt about it and accepted it, and when.
+    accepted: who has read the doubt about it and accepted it, and when. at: the pin of the leg that decided it; empty
+    for a patch file.
     """
 
     path: str
@@ -24,6 +25,7 @@ class RebasedHunk:
     scope: str = ""
     evidence: tuple[str, ...] = ()
     accepted: str = ""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,10 @@ class RebasedTopic:
 
 @dataclass(frozen=True, slots=True)
 class Rebase:
-    """`rebase`: what became of every hunk. state: written, stopped, interrupted or aborted."""
+    """`rebase`: what became of every hunk. state: written, stopped, interrupted or aborted.
+
+    legs: the pins that it goes through, both ends included; empty for a patch file.
+    """
 
     verb: ClassVar[str] = "rebase"
     schema: ClassVar[int] = 1
@@ -55,6 +60,12 @@ class Rebase:
     work: str = ""
     next_step: str = ""
     until: tuple[UntilVerdict, ...] = ()
+    legs: tuple[str, ...] = ()
+
+    def before(self, pin: str) -> str:
+        """Return the pin of the leg before; empty where there is none."""
+        at = self.legs.index(pin) if pin in self.legs else 0
+        return self.legs[at - 1] if at else ""
 
     @property
     def exit_code(self) -> int:

@@ -30,10 +30,11 @@ from patchkit.rebasing.state import (
     write_state,
 )
 from patchkit.rebasing.steps import Move, as_files, carry_topic, contents, patch_of
+from patchkit.rebasing.telling import tell_stopped, tell_topics
 from patchkit.rebasing.work import Stop, Stopped, read_work, write_work
 from patchkit.repository import find_repository, hold_lock
 from patchkit.resolver import propose
-from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
+from patchkit.results.rebase import Rebase, RebasedTopic
 from patchkit.rules.compose import NamedPatch
 from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series, read_topics
 from patchkit.trees import LayeredTree, UpstreamTree
@@ -219,14 +220,12 @@ class _Job:
 
     def tell(self, state: RebaseState, what: str) -> Rebase:
         """Return where the rebase stands, with the topics that are done and the one that waits."""
-        side = self._side(state)
-        names = [draft.topic for draft in side.topics]
-        topics = [_topic_told(*result) for result in read_results(self.root, state, names)]
+        topics = tell_topics(self._by_leg(state))
         work = ""
         if state.stopped:
             work = str(folder_of(self.root).relative_to(self.root) / "work")
             stopped = read_work(self.root)
-            topics.append(_topic_told(stopped.topic, b"", stopped.report, state="stopped"))
+            topics = tell_stopped(topics, stopped.topic, state.target, stopped.report)
         next_step = "patchkit rebase --continue" if what != "written" else f"patchkit verify {state.target}"
         return _told(state, what, tuple(topics), work=work, next_step=next_step)
 
@@ -255,13 +254,18 @@ class _Job:
         done = [NamedPatch(name, f"{name}.patch", read_patch(text)) for name, text, _ in results if text]
         return _Side(source, target, tuple(topics), tuple(read_drafts(done, target, what=f"series {state.target}")))
 
-    def _leg_results(self, state: RebaseState) -> list[TopicResult]:
-        """Return all results of a finished leg, in the order of the series."""
+    def _leg_results(self, state: RebaseState, *, is_done: bool = True) -> list[TopicResult]:
+        """Return all results of a finished leg, in the order of the series; those there are of one under way."""
         names = [topic.topic for topic in read_series(self.root, state.legs[0]).topics]
         for leg in range(state.leg):
             kept = {name for name, text, _ in self._leg_results(replace(state, leg=leg)) if text}
             names = [name for name in names if name in kept]
-        return read_results(self.root, replace(state, done=len(names)), names)
+        return read_results(self.root, replace(state, done=len(names)) if is_done else state, names)
+
+    def _by_leg(self, state: RebaseState) -> dict[str, list[TopicResult]]:
+        """Return what is done of each leg, this one included, by the pin that the leg goes to."""
+        legs = enumerate(state.legs[1 : state.leg + 2])
+        return {pin: self._leg_results(replace(state, leg=leg), is_done=leg < state.leg) for leg, pin in legs}
 
     def _settle(self, state: RebaseState) -> list[Settle]:
         found = [replay(read_ledger(self.root))]
@@ -293,14 +297,14 @@ class _Job:
 
     def _finish(self, state: RebaseState) -> Rebase:
         target = _bring(state, state.target, self.access)
-        by_leg = {leg: self._leg_results(replace(state, leg=number)) for number, leg in enumerate(state.legs[1:])}
+        by_leg = self._by_leg(state)
         results = by_leg[state.target]
         pin = pin_of(target, read_pin(self.root, state.legs[0]))
         write_pin(self.root, pin, pin_files(pin, target, results, report_text(state.legs, by_leg)))
         shown = _told(
             state,
             "written",
-            tuple(_topic_told(*result) for result in results),
+            tuple(tell_topics(by_leg)),
             written=f"{PATCHES}/{pin.name}",
             next_step=f"patchkit verify {pin.name}",
         )
@@ -338,35 +342,11 @@ class _Side:
 
 def _legs(source: str, target: str, upstream: str, access: Access) -> tuple[str, ...]:
     """Return the pins to step through: the releases between, as the package index or the repository lists them."""
-    low, high = order(source), order(target)
+    low, high = sorted((order(source), order(target)))
     between = {
         f"v{bare(one)}" for one in listed_versions(access, upstream) if is_version(one) and low < order(one) < high
     }
-    return (source, *sorted(between, key=order), target)
-
-
-def _topic_told(topic: str, patch: bytes, report: dict[str, Any], state: str = "") -> RebasedTopic:
-    hunks = [
-        RebasedHunk(
-            path=one["path"],
-            number=one["hunk"],
-            action=one["action"],
-            stage=one["stage"],
-            to=one["to"],
-            suspect=one["suspect"],
-            cause=one["class"],
-            scope=one["scope"],
-            evidence=tuple(one["evidence"]),
-            accepted=one.get("accepted", ""),
-        )
-        for one in report["decisions"]
-    ]
-    hunks += [
-        RebasedHunk(path=one["path"], number=one["hunk"], action="unresolved", evidence=(one["reason"],))
-        for one in report.get("unresolved", ())
-    ]
-    told = state or ("skipped" if report.get("skipped") else "carried" if patch else "dropped")
-    return RebasedTopic(topic, told, report["counts"], tuple(hunks), tuple(report.get("edited", ())))
+    return (source, *sorted(between, key=order, reverse=order(source) == high), target)
 
 
 def _told(
@@ -378,4 +358,4 @@ def _told(
     work: str = "",
     next_step: str = "",
 ) -> Rebase:
-    return Rebase(state.legs[0], state.legs[-1], what, topics, written, work, next_step)
+    return Rebase(state.legs[0], state.legs[-1], what, topics, written, work, next_step, legs=state.legs)

@@ -174,6 +174,18 @@ def test_onto_a_pin_that_exists_is_refused(store: Store) -> None:
         begin_rebase(root, access, Wish(NEXT, source=PIN))
 
 
+def test_pin_that_comes_in_between_is_kept_and_so_is_the_rebase(waiting: Store) -> None:
+    root, access = waiting
+    settle(root)
+    shutil.copytree(root / "patches" / PIN, root / "patches" / NEXT)
+    before = tree_of(root / "patches" / NEXT)
+    with pytest.raises(ConfigError, match="is there already, with other content"):
+        continue_rebase(root, access, SETTLING)
+    assert tree_of(root / "patches" / NEXT) == before
+    shutil.rmtree(root / "patches" / NEXT)
+    assert continue_rebase(root, access, SETTLING).state == "written"
+
+
 def test_older_release_is_carried_to_and_latest_stays(store: Store) -> None:
     from patchkit.render.rebase import text
 

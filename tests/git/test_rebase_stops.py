@@ -227,6 +227,38 @@ def test_through_steps_through_the_releases_between(store: Store, monkeypatch: p
     assert not (root / "patches/v0.5.13").exists()
 
 
+def test_through_tells_what_was_decided_at_a_release_between(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, access = store
+    has_it = {ABORT: UPSTREAM[ABORT].replace("done", "gone")}
+    add_upstream(access, "0.5.13", {**has_it, LATE: "LIMIT_S = 30\n"})
+    add_upstream(access, "0.5.14", {**has_it, LATE: "LIMIT_S = 30\n# later\n"})
+    monkeypatch.setattr(verb, "listed_versions", lambda *_: ["0.5.14", "0.5.13", "0.5.12.post1"])
+    stopped = begin_rebase(root, access, Wish("v0.5.14", through=True))
+    assert (stopped.state, stopped.legs) == ("stopped", (PIN, "v0.5.13", "v0.5.14"))
+    assert [(topic.topic, topic.state) for topic in stopped.topics] == [
+        ("abort-guards", "dropped"),
+        ("timeouts", "stopped"),
+    ]
+    (root / "patches/.rebase/work" / LATE).write_text(SETTLED[LATE])
+    result = continue_rebase(root, access, SETTLING)
+    assert result.state == "written"
+    assert [(hunk.action, hunk.stage, hunk.at) for hunk in hunks(result)] == [
+        ("dropped", "upstreamed", "v0.5.13"),
+        ("carried", "by hand", "v0.5.13"),
+        ("carried", "neighbours", "v0.5.14"),
+    ]
+    assert f"in v0.5.13, not in {PIN}" in markdown(result)
+    assert "at v0.5.13" in as_text(result)
+
+
+def test_through_steps_down_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, access = store
+    for version in ("0.5.10", "0.5.11"):
+        add_upstream(access, version, {})
+    monkeypatch.setattr(verb, "listed_versions", lambda *_: ["0.5.12.post1", "0.5.11", "0.5.10", "0.5.9"])
+    assert begin_rebase(root, access, Wish("v0.5.10", through=True)).legs == (PIN, "v0.5.11", "v0.5.10")
+
+
 # -- resolver -----------------------------------------------------------------------------------------------
 
 
