@@ -25,6 +25,10 @@ _USER = "10001:10001"
 _TAIL = 12  # lines of a failed build that are shown
 
 
+class _NameTakenError(CommandError):
+    """A container of somebody else has the name of ours: its status is not ours, and it stays."""
+
+
 class ContainerEngine:
     """An engine that is driven by a command line like docker's."""
 
@@ -114,6 +118,8 @@ class ContainerEngine:
         try:
             done = self._run(command, request.timeout_s, range(-64, 256))
             status = self._recorded_status(name, done)
+        except _NameTakenError:  # by a container that is not ours to remove
+            raise
         except BaseException:
             with signals_held():
                 self.remove_container(name)
@@ -212,13 +218,17 @@ class ContainerEngine:
 
         A run that never became a container is an engine failure, whatever the client's status.
         """
+        asked = f'{{{{.State.ExitCode}}}} {{{{.State.Status}}}} {{{{index .Config.Labels "{OWNER}"}}}}'
         looked = self._engine(
-            "container", "inspect", "--format", "{{.State.ExitCode}} {{.State.Status}} {{.State.OOMKilled}}", name,
-            timeout_s=_LOOK_S, allowed=range(256),
+            "container", "inspect", "--format", asked, name, timeout_s=_LOOK_S, allowed=range(256)
         )  # fmt: skip
         text = done.stderr.decode("utf-8", "replace")
         words = looked.stdout.decode().split()
-        if not looked.ok or len(words) < 2 or words[1] not in ("exited", "stopped"):
+        if looked.ok and words[2:] != [own_name()]:
+            raise _NameTakenError(
+                f"another container is called {name}", found=_tail(text), kept="that container, as it is"
+            )
+        if not looked.ok or words[1] not in ("exited", "stopped"):
             raise CommandError(
                 f"{self.name} did not run the command",
                 where=f"container {name}",

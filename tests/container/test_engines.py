@@ -101,6 +101,23 @@ def test_the_deadline_ends_a_run_and_removes_it(engine: ContainerEngine, podman:
     assert containers(podman) == ""
 
 
+def test_a_name_that_is_taken_is_told_and_its_container_stays(
+    engine: ContainerEngine, engine_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = uuid.uuid4()
+    others = f"patchkit-{taken.hex[:12]}"
+    run([engine.name, "run", f"--name={others}", "--network=none", engine_image, "true"], cwd=Path("/"), timeout_s=60)
+    monkeypatch.setattr("patchkit.engines.containers.uuid.uuid4", lambda: taken)
+    try:
+        with pytest.raises(CommandError, match=f"another container is called {others}") as caught:
+            engine.run(RunRequest(engine_image, ("sh", "-c", "exit 42"), timeout_s=60))
+        assert caught.value.exit_code == 6
+        listed = run([engine.name, "ps", "-a", "--format", "{{.Names}}"], cwd=Path("/"), timeout_s=60).stdout.decode()
+        assert others in listed
+    finally:
+        engine.remove_container(others)
+
+
 def test_keep_leaves_the_container(podman: Podman, python_image: str) -> None:
     ran = podman.run(RunRequest(python_image, ("true",), timeout_s=60, keep=True))
     assert ran.container in containers(podman)
