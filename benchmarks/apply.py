@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.table import Cost, Row, best_of, measure, patchkit, sealed
+from benchmarks.table import Cost, Row, best_of_each, measure, patchkit, sealed
 
 FILES = 34
 HUNKS_PER_FILE = 7
-ROUNDS = 15
+ROUNDS = 25
 LIMIT = 1.5
 
 
@@ -51,10 +51,13 @@ def rows() -> Iterator[Row]:
             shutil.copytree(folder / "a", folder / "tree")
             return measure(command, cwd=cwd, env=env)
 
-        click = best_of(ROUNDS, lambda: measure([sys.executable, "-c", "import click"], cwd=folder, env=env))
-        peer = best_of(ROUNDS, lambda: on_pristine(git, folder / "tree"))
-        ours = best_of(ROUNDS, lambda: on_pristine(apply, folder))
-        again = best_of(ROUNDS, lambda: measure(apply, cwd=folder, env=env))
+        click, peer, ours, again = best_of_each(
+            ROUNDS,
+            lambda: measure([sys.executable, "-c", "import click"], cwd=folder, env=env),
+            lambda: on_pristine(git, folder / "tree"),
+            lambda: on_pristine(apply, folder),
+            lambda: measure(apply, cwd=folder, env=env),
+        )
     what = f"apply, {FILES} files, {len(patch.splitlines()):,} lines"
     basis = click.wall_s + peer.wall_s
     yield Row(what, ours.wall_s, peer=basis, peer_name="import click + git apply", limit=LIMIT)

@@ -71,9 +71,16 @@ def measure(
 
 def best_of(rounds: int, run: Callable[[], Cost]) -> Cost:
     """Return the least of each figure over some runs, after one that warms the caches."""
-    run()
-    costs = [run() for _ in range(rounds)]
-    return Cost(*(min(getattr(cost, kind) for cost in costs) for kind in ("wall_s", "cpu_s", "peak_mb")))
+    return best_of_each(rounds, run)[0]
+
+
+def best_of_each(rounds: int, *runs: Callable[[], Cost]) -> list[Cost]:
+    """Return the same of several that take turns, so that a busy moment of the machine hits all alike."""
+    for run in runs:
+        run()
+    costs = [[run() for run in runs] for _ in range(rounds)]
+    kinds = ("wall_s", "cpu_s", "peak_mb")
+    return [Cost(*(min(getattr(cost, kind) for cost in own) for kind in kinds)) for own in zip(*costs, strict=True)]
 
 
 def sealed() -> dict[str, str]:

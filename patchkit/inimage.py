@@ -108,13 +108,19 @@ def blob_id(content: bytes) -> str:
 
 
 class Hunk(NamedTuple):
-    """One `@@` block. before, after: its lines on each side, with their line feeds. line: of its header, from 1."""
+    """One `@@` block. before, after: its lines on each side, with their line feeds. line: of its header, from 1.
+
+    first, last: it must stand where the file begins (stated at line 0 or 1), or ends (no context at its end), as git
+    wants it.
+    """
 
     number: int
     at: int  # index from 0 of the stated place in the old file
     before: Tuple[bytes, ...]
     after: Tuple[bytes, ...]
     line: int
+    first: bool = False
+    last: bool = False
 
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -175,6 +181,7 @@ def _read_hunk(lines: List[bytes], at: int, number: int) -> Tuple[Hunk, int]:
     first = at + 1
     before: List[bytes] = []
     after: List[bytes] = []
+    mark = b" "
     at += 1
     while len(before) < old_count or len(after) < new_count:
         line = lines[at] if at + 1 < len(lines) else b""  # what follows the last line feed is no line
@@ -193,7 +200,8 @@ def _read_hunk(lines: List[bytes], at: int, number: int) -> Tuple[Hunk, int]:
         _malformed(first, "a hunk is longer than its header says")
     if not all(line.endswith(b"\n") for line in [*before[:-1], *after[:-1]]):
         _malformed(first, "`\\ No newline` stands within the file")
-    return Hunk(number, start - 1 if old_count else start, tuple(before), tuple(after), first), at
+    place = start - 1 if old_count else start
+    return Hunk(number, place, tuple(before), tuple(after), first, start <= 1, mark != b" "), at
 
 
 def _malformed(line: int, found: str) -> NoReturn:
@@ -230,7 +238,9 @@ def apply_hunks(content: bytes, hunks: Sequence[Hunk]) -> Tuple[bytes, List[Plac
 
 
 def _stands(old: List[bytes], hunk: Hunk, at: int) -> bool:
-    return at >= 0 and tuple(old[at : at + len(hunk.before)]) == hunk.before
+    end = at + len(hunk.before)
+    is_at_edge = (at == 0 or not hunk.first) and (end == len(old) or not hunk.last)
+    return at >= 0 and is_at_edge and tuple(old[at:end]) == hunk.before
 
 
 def _search(old: List[bytes], hunk: Hunk, start: int) -> List[int]:

@@ -336,6 +336,16 @@ def test_a_text_that_stands_twice_has_no_place() -> None:
     assert content == b"a\nx\na\n"
 
 
+def test_a_hunk_without_context_at_its_end_must_stand_at_the_end_of_the_file() -> None:
+    patch = inimage.read_patch(
+        b"diff --git a/python/sglang/a b/python/sglang/a\nindex %s..%s 100644\n" % (b"1" * 40, b"2" * 40)
+        + b"--- a/python/sglang/a\n+++ b/python/sglang/a\n@@ -2 +2 @@\n-b\n+B\n"
+    )
+    hunks = patch["python/sglang/a"]
+    assert inimage.apply_hunks(b"a\nb\nc\n", hunks)[1][0].problem == "fits nowhere"
+    assert inimage.apply_hunks(b"a\nb\n", hunks)[0] == b"a\nB\n"
+
+
 def test_a_write_that_fails_puts_everything_back(
     installed: Installed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
