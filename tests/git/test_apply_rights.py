@@ -1,6 +1,7 @@
 """apply as an ordinary user: what cannot be written is told and left alone."""
 
 import os
+import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -90,3 +91,25 @@ def test_root_keeps_the_owner_of_what_it_changes(shared_tree: Path, upstream: Fi
     apply_work(shared_tree, upstream.work(), Wish(), identify=stated_release)
     places = [shared_tree / "python/sglang/srt" / name for name in ("alpha.py", "deep", "deep/er/new.py")]
     assert [place.stat().st_uid for place in places] == [NOBODY] * 3
+
+
+@pytest.mark.parametrize("limit_bytes", [0, 100, 700, 1500])
+def test_a_disk_that_is_really_full_changes_nothing(shared_tree: Path, upstream: Fixture, limit_bytes: int) -> None:
+    give_away(shared_tree)
+    before = snapshot(shared_tree)
+
+    def put_with_little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+        apply_work(shared_tree, upstream.work(), Wish(), identify=stated_release)
+
+    assert as_ordinary_user(put_with_little_room) == REFUSED
+    assert snapshot(shared_tree) == before
+
+
+def test_a_tree_that_is_somebody_else_s_is_told_and_left_alone(shared_tree: Path, upstream: Fixture) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    before = snapshot(shared_tree)
+    assert put(shared_tree, upstream.work(), dry_run=True) == DONE
+    assert put(shared_tree, upstream.work()) == REFUSED
+    assert snapshot(shared_tree) == before
