@@ -108,7 +108,7 @@ def create_edit(
     scratch.mkdir()
     try:
         _git(scratch, "init", "-q", "--template=", f"--initial-branch={BRANCH}", ".")
-        for name, value in _CONFIG.items():
+        for name, value in {**_CONFIG, **_author_of(root)}.items():
             _git(scratch, "config", name, value)
         info = scratch / ".git" / "info"
         info.mkdir(exist_ok=True)
@@ -317,6 +317,15 @@ def _file_lines(files: Mapping[str, File | None]) -> Iterator[bytes]:
 def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
     command = ["git", "-C", str(folder), *arguments]
     return run(command, cwd=folder, timeout_s=_TIMEOUT_S, stdin=stdin, env=SEALED).stdout
+
+
+def _author_of(root: Path) -> dict[str, str]:
+    """Return who commits in the store's repository: the worktree is one of its own and would not see it."""
+    asked = {
+        name: run(["git", "config", "--get", name], cwd=root, timeout_s=_TIMEOUT_S, allowed=(0, 1))
+        for name in ("user.name", "user.email")
+    }
+    return {name: told.stdout.decode("utf-8", "surrogateescape").strip() for name, told in asked.items() if told.ok}
 
 
 def _identity(folder: Path) -> dict[str, str]:

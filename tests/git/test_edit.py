@@ -94,6 +94,15 @@ def test_bake_file_is_written_with_the_rest(field: Field) -> None:
     assert refresh(field).changed == ()
 
 
+def test_who_commits_in_the_store_commits_in_the_edit(field: Field) -> None:
+    git(field.base, "init", "-q", "-b", "main", ".")
+    git(field.base, "config", "user.name", "Ada Only Here")
+    git(field.base, "config", "user.email", "here@example.com")
+    folder = worktree(field)
+    assert git(folder, "config", "user.name").strip() == "Ada Only Here"
+    assert git(folder, "config", "user.email").strip() == "here@example.com"
+
+
 def test_commits_say_what_the_patches_say(field: Field) -> None:
     folder = worktree(field)
     shown = git(folder, "log", "--reverse", "--format=%an|%ae|%aD|%s", "refs/patchkit/base..topics").splitlines()
