@@ -2,7 +2,8 @@
 
 Deletes or negates each statement that a topic adds, takes back each line that it changes, and drops each hunk, one at
 a time. A mutant is killed by verify (rules PK4xx to PK7xx; ids and texts do not count) or, with --python, by a smoke
-test of the topics. RUNTIME is a Python with torch, transformers and pytest, and without sglang.
+test of the topics, which is asked before the slow rules. RUNTIME is a Python with torch, transformers and pytest,
+and without sglang.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -221,30 +222,34 @@ class Bench:
     parsed: dict[str, Source | None] = field(default_factory=dict)  # files beside the series, parsed once
 
     def verdict(self, mutant: Mutant) -> str:
-        """Return the rules of verify that kill the mutant; empty for none."""
+        """Return the rules of verify that look at one file alone and kill the mutant; empty for none."""
+        subject = self._changed(mutant)
+        own_guards = [guard for guard in self.guards if guard.path == mutant.path]
+        return _names([*guards.find(subject, own_guards, {}), *python.find(subject), *single.find(subject)])
+
+    def wide_verdict(self, mutant: Mutant) -> str:
+        """Return the rules that look at several files, and kill the mutant. Slow: seconds."""
+        subject = self._changed(mutant)
+        assert self.subject.index is not None
+        shipped = {path: file.after for path, file in {**self.subject.files, **subject.files}.items()}
+        symbols = Symbols({**self.parsed, **shipped}, self.subject.index.read)
+        whole = replace(subject, files={**self.subject.files, **subject.files})  # another file may miss a name
+        found = [*contract.find(whole, symbols), *callers.find(whole, symbols), *callees.find(whole, symbols)]
+        found += elsewhere.find(subject, symbols)
+        self.parsed.update({path: source for path, source in symbols.sources().items() if path not in shipped})
+        return _names(found)
+
+    def _changed(self, mutant: Mutant) -> Subject:
         file = self.subject.files[mutant.path]
         changed = replace(file, after=Source(mutant.path, mutant.text), origins=mutant.origins)
         before = {mutant.path: file.before.text} if file.before else {}
         diagnostics = lint(before, {mutant.path: mutant.text}, python="3.12")
-        subject = replace(self.subject, files={mutant.path: changed}, lint=diagnostics, steps=(), sites=())
-        errors = [finding for finding in self._findings(subject) if finding.severity is Severity.ERROR]
-        names = [f"{each.rule} {_guard_of(each)}".strip() for each in errors]
-        return ", ".join(dict.fromkeys(names))
+        return replace(self.subject, files={mutant.path: changed}, lint=diagnostics, steps=(), sites=())
 
-    def _findings(self, subject: Subject) -> Iterator[Finding]:
-        """Yield what the rules say of the file that is mutated, and of what the others need from it."""
-        assert self.subject.index is not None
-        yield from guards.find(subject, [guard for guard in self.guards if guard.path in subject.files], {})
-        yield from python.find(subject)
-        yield from single.find(subject)
-        shipped = {path: file.after for path, file in {**self.subject.files, **subject.files}.items()}
-        symbols = Symbols({**self.parsed, **shipped}, self.subject.index.read)
-        whole = replace(subject, files={**self.subject.files, **subject.files})  # another file may miss a name
-        yield from contract.find(whole, symbols)
-        yield from callers.find(whole, symbols)
-        yield from callees.find(whole, symbols)
-        yield from elsewhere.find(subject, symbols)
-        self.parsed.update({path: source for path, source in symbols.sources().items() if path not in shipped})
+
+def _names(findings: Iterable[Finding]) -> str:
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    return ", ".join(dict.fromkeys(f"{each.rule} {_guard_of(each)}".strip() for each in errors))
 
 
 def _guard_of(finding: Finding) -> str:
@@ -334,22 +339,24 @@ def main() -> int:
     every = [mutant for file in bench.subject.python_files() for mutant in mutants_of(file)]
     chosen = [mutant for mutant in every if options.topic in (None, mutant.topic)]
     verdicts = [bench.verdict(mutant) for mutant in chosen]
-    print(f"{options.pin}: {len(chosen)} mutants, {sum(map(bool, verdicts))} killed by verify", file=sys.stderr)
     if options.python:
         with tempfile.TemporaryDirectory() as scratch, Smoke(options.python, ROOT, bench, Path(scratch)) as smoke:
             if failed := smoke.baseline():
                 print(f"the smoke tests fail without a mutant: {failed}", file=sys.stderr)
                 return 2
-            for at, mutant in enumerate(chosen):
-                if not verdicts[at]:
-                    verdicts[at] = smoke.verdict(mutant)
-                    print(f"{mutant.path}:{mutant.line} {mutant.operator}: {verdicts[at]}", file=sys.stderr)
+            verdicts = _ask_open(chosen, verdicts, smoke.verdict)
+    verdicts = _ask_open(chosen, verdicts, bench.wide_verdict)
     judged = [Judged.of(mutant, verdict) for mutant, verdict in zip(chosen, verdicts, strict=True)]
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         name = f"{options.pin}{'-' + options.topic if options.topic else ''}.json"
         (options.out / name).write_text(json.dumps([asdict(each) for each in judged], indent=1) + "\n", "utf-8")
     return tell(options.pin, judged)
+
+
+def _ask_open(mutants: Sequence[Mutant], verdicts: Sequence[str], ask: Callable[[Mutant], str]) -> list[str]:
+    """Return the verdicts with those that are open asked for."""
+    return [verdict or ask(mutant) for mutant, verdict in zip(mutants, verdicts, strict=True)]
 
 
 def tell(pin: str, judged: Sequence[Judged]) -> int:

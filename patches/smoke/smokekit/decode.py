@@ -8,6 +8,7 @@ from smokekit import fakes
 from smokekit.clock import Clock
 from smokekit.events import EventLog
 from smokekit.groups import one_rank_group
+from smokekit.outcome import require
 from smokekit.release import Release, require_known
 
 SLOTS = 8
@@ -128,6 +129,22 @@ class Decode:
         from sglang.srt.managers.io_struct import AbortReq
 
         self.scheduler.abort_request(AbortReq(rid=rid, abort_all=abort_all))
+
+    def retract(self, decode_req, monkeypatch) -> None:
+        """Take a running request's KV away, on a model that can only ask its prefill side for it again."""
+        from sglang.srt.disaggregation import decode
+
+        require(callable(getattr(decode, "dsv4_needs_rebootstrap", None)), "decode.dsv4_needs_rebootstrap is gone")
+        monkeypatch.setattr(decode, "dsv4_needs_rebootstrap", lambda allocator: True)
+
+        def enqueue(req, is_rebootstrap=False):
+            self.prealloc.queue.append(decode_req)
+            return decode_req
+
+        self.prealloc._create_receiver_and_enqueue = enqueue
+        self.prealloc._resolve_prefill_dp_rank = lambda req: None
+        self.prealloc._check_if_req_exceed_kv_capacity = lambda req: False
+        self.prealloc.add(decode_req.req, is_retracted=True)
 
     def poll_prealloc(self) -> None:
         """One loop's look at the prealloc queue."""

@@ -88,3 +88,17 @@ def test_requeued_request_starts_a_new_deadline(prefill, clock):
 
     assert clock.now() - entered < LIMIT_S
     assert prefill.queued() == ["a"]
+
+
+@pytest.mark.releases(since="0.5.23")  # before, a retracted request comes back on continue_generation only
+@pytest.mark.fault("T-8")
+def test_retracted_request_starts_a_new_deadline(decode, clock, monkeypatch):
+    retracted = decode.new_request("a", decode.states.Bootstrapping)
+    decode.stamp(retracted, "decode_prealloc_queue_entry_time", 10_000.0)
+
+    decode.retract(retracted, monkeypatch)
+    entered = retracted.req.time_stats.decode_prealloc_queue_entry_time
+    decode.poll_prealloc()
+
+    assert clock.now() - entered < LIMIT_S
+    assert decode.preallocating() == ["a"]
