@@ -10,9 +10,8 @@ from urllib.parse import quote
 from patchkit.errors import ConfigError
 from patchkit.model import Topic
 from patchkit.render import printable, table
+from patchkit.render.glance import BREAKS, PROBLEM, at_a_glance, breaks_at
 from patchkit.results.report import PinPage, Report, ReportedHunk
-
-BREAKS = ("conflict", "suspect")  # states of weather that need a person
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _GITHUB = "https://github.com"
@@ -65,12 +64,16 @@ def html(result: Report) -> str:
     upstream = {topic.name: topic.upstream for topic in result.topics}
     environment.globals.update(
         BREAKS=BREAKS,
+        PROBLEM=PROBLEM,
+        SHORT=_SHORT,
         anchor=_anchor,
-        breaks_at=_breaks_at,
+        at_a_glance=at_a_glance,
+        breaks_at=breaks_at,
         cell=_cell,
         findings=_findings,
         hunk_at=lambda pin, path, line: _hunk_at(pin, hunks.get(pin, ()), path, line),
         link=_link,
+        needs_person=lambda told: told.endswith(("suspect)", "unresolved")),
         read_lines=read_lines,
         smoke_counts=_smoke_counts,
         smoke_rows=_smoke_rows,
@@ -146,22 +149,14 @@ def _hunk_at(pin: str, hunks: Sequence[ReportedHunk], path: str, line: int) -> s
     return _anchor(pin, reached[-1].path, reached[-1].number) if reached else ""
 
 
-def _breaks_at(columns: Sequence[Mapping[str, Any]], states: Sequence[str]) -> str:
-    """Return the first release or commit at which a topic needs a person; "" for none."""
-    return next(
-        (str(column["name"]) for column, state in zip(columns, states, strict=True) if state in BREAKS),
-        "",
-    )
-
-
 def _turning_points(topics: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return the first and the last column, and those at which the state of any topic is another than before."""
     rows = list(zip(*(topic["states"] for topic in topics), strict=True))
     return [at for at, row in enumerate(rows) if at in (0, len(rows) - 1) or row != rows[at - 1]]
 
 
-def _fates(documents: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
-    """Return by pin and topic which stages carried its hunks there, as "8 merge, 2 follow"."""
+def _fates(documents: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """Return by pin and topic which stages carried its hunks there, as ["8 merge", "2 follow"]."""
     told = {}
     for document in documents:
         for topic in document["topics"]:
@@ -190,24 +185,28 @@ def _smoke_rows(documents: Sequence[Mapping[str, Any]]) -> list[SmokeRow]:
     return [SmokeRow(*key, cells) for key, cells in sorted(rows.items())]
 
 
-def _smoke_counts(rows: Sequence[SmokeRow]) -> list[tuple[str, dict[str, str]]]:
-    """Return each topic with what its tests showed at each pin, counted."""
-    counted: dict[str, dict[str, Counter[str]]] = {}
+def _smoke_counts(rows: Sequence[SmokeRow], topics: Sequence[Topic]) -> list[tuple[str, dict[str, list[str]]]]:
+    """Return each topic, in the order of the series, with what its tests showed at each pin, counted."""
+    counted: dict[str, dict[str, Counter[str]]] = {topic.name: {} for topic in topics}
     for row in rows:
         for pin, told in row.cells.items():
             counts = counted.setdefault(row.topic, {}).setdefault(pin, Counter())
             counts[_SHORT.get(told, told.partition(":")[0])] += 1
-    return [(topic, {pin: _counted(counts) for pin, counts in of.items()}) for topic, of in counted.items()]
+    return [
+        (topic, {pin: [f"{count} {what}" for what, count in sorted(counts.items())] for pin, counts in of.items()})
+        for topic, of in counted.items()
+        if of
+    ]
 
 
-def _counted(counts: Counter[str]) -> str:
-    """Return "8 merge, 2 follow": what was counted, the most frequent first."""
-    return ", ".join(f"{count} {what}" for what, count in counts.most_common())
+def _counted(counts: Counter[str]) -> list[str]:
+    """Return ["8 merge", "2 follow"]: what was counted, the most frequent first."""
+    return [f"{count} {what}" for what, count in counts.most_common()]
 
 
 def _smoke_told(test: Mapping[str, Any]) -> str:
     if test["problem"]:
-        return f"PROBLEM: {test['problem']}"
+        return f"{PROBLEM}: {test['problem']}"
     if test["with_series"] == "skipped":
         return "not run"
     if test["without"] == "fault":

@@ -8,6 +8,7 @@ import pytest
 from patchkit.errors import ConfigError
 from patchkit.model import CommitId, LockedFile, LockedHunk, Manifest, TreeId
 from patchkit.patchtext import read_patch
+from patchkit.render.glance import at_a_glance
 from patchkit.render.report import html, read_lines, text
 from patchkit.results.report import Evidence, ReportedHunk
 from patchkit.verbs.report import make_report, report_hunks
@@ -161,3 +162,12 @@ def test_documents_are_taken_by_their_schema(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text('{"schema": "patchkit/verify/1", "subjects": []}')
     (tmp_path / "other.json").write_text('{"schema": 7}')
     assert [entry.verb for entry in make_report(ROOT, tmp_path).evidence] == ["verify"]
+
+
+def test_first_lines_tell_what_each_part_comes_to() -> None:
+    told = {line.part: (line.text.replace(HOSTILE, "x"), line.holds) for line in at_a_glance(report(*EVIDENCE))}
+    assert told["verify"] == ("2 findings in v0.5.99", False)
+    assert told["smoke"] == ("1 of 2 tests in the images of 1 pin not as they must be", False)
+    assert told["rebase"][0].startswith("1 move: 1 hunk carried, 0 dropped, 1 carried but suspect")
+    assert told["history"] == ("nightly-dev-20260101a, 2026-01-01", None)
+    assert list(at_a_glance(report())) == [line for line in at_a_glance(report()) if line.part in ("images", "history")]
