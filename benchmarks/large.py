@@ -20,18 +20,21 @@ MEMORY_MB = 300.0
 APPLY_S = 2.0
 
 
-def make_sides(folder: Path) -> bytes:
-    """Write the tree before (a) and after (b), and return the patch between them."""
+def make_sides(folder: Path, *, files: int = FILES, hunks: int = HUNKS_PER_FILE) -> bytes:
+    """Write the tree before (a), after (b) and of the next release (next); return the patch from a to b.
+
+    hunks: in each file, whose length is the same for any number of them.
+    """
     chance = random.Random(1)
     for side in ("a", "b", "next"):
-        for number in range(FILES):
+        for number in range(files):
             (folder / side / f"python/sglang/srt/part_{number % 10}").mkdir(parents=True, exist_ok=True)
         (folder / side / "python/sglang/__init__.py").touch()
-    for number in range(FILES):
+    for number in range(files):
         name = f"python/sglang/srt/part_{number % 10}/file_{number}.py"
         old = [f"value_{number}_{line} = {chance.random()}\n" for line in range(HUNKS_PER_FILE * LINES_PER_HUNK)]
         new = list(old)
-        for hunk in reversed(range(HUNKS_PER_FILE)):
+        for hunk in reversed(range(hunks)):
             at = hunk * LINES_PER_HUNK + 8
             new[at : at + 1] = [f"fresh_{number}_{hunk}_{extra} = {extra}\n" for extra in range(2)]
         (folder / "a" / name).write_text("".join(old))

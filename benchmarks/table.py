@@ -1,11 +1,12 @@
 """One measured figure as a row, how a command is measured, and the table that is printed of the rows."""
 
+import functools
 import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class Row:
 
     ours, peer: in `unit`. Without a peer the limit is on ours; with one it is on ours / peer.
     limit: the most that is allowed; None for a row that only informs.
-    note: what was measured exactly, and the cause of a miss.
+    note: what was measured exactly. cause: why the limit is missed, where it is; shown only then.
     """
 
     what: str
@@ -38,6 +39,7 @@ class Row:
     peer_name: str = ""
     limit: float | None = None
     note: str = ""
+    cause: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -94,6 +96,7 @@ def patchkit(*arguments: str) -> list[str]:
     return [sys.executable, "-c", PATCHKIT, *arguments]
 
 
+@functools.cache
 def machine() -> str:
     """Return what the figures were measured on: processor, cores, system, Python and git."""
     model = platform.processor() or platform.machine()
@@ -115,31 +118,37 @@ def figure(value: float | None, unit: str = "") -> str:
     return f"{text} {unit}".rstrip()
 
 
-HEADINGS = ("what", "ours", "peer", "ratio", "limit", "holds?")
+HEADINGS = ("benchmark", "what", "ours", "peer", "ratio", "limit", "holds?", "note", "machine")
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Return the row's cells, in the order of HEADINGS."""
+    """Return the row's cells, in the order of HEADINGS without the first and the last."""
     peer = f"{figure(row.peer, row.unit)} ({row.peer_name})" if row.peer is not None else ""
     limit = figure(row.limit, row.unit if row.peer is None else "x")
     holds = {None: "", True: "yes", False: "NO"}[row.holds]
-    return (row.what, figure(row.ours, row.unit), peer, figure(row.ratio, "x"), limit, holds)
+    note = "; ".join(filter(None, (row.note, row.cause if row.holds is False else "")))
+    return (row.what, figure(row.ours, row.unit), peer, figure(row.ratio, "x"), limit, holds, note)
 
 
-def as_markdown(rows: Iterable[Row]) -> str:
-    """Return the table as Markdown, the notes below it, then the machine."""
-    kept = list(rows)
-    lines = ["| " + " | ".join(HEADINGS) + " |", "|---|--:|--:|--:|--:|---|"]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in kept]
-    notes = [f"- *{row.what}*: {row.note}" for row in kept if row.note]
-    return "\n".join([*lines, "", *notes, *([""] if notes else []), f"Machine: {machine()}.", ""])
+def as_markdown(measured: Mapping[str, Sequence[Row]], *, former: str = "") -> str:
+    """Return the table as Markdown. former: the table as it was; its rows of other benchmarks stay."""
+    lines = {name: [_line(name, row) for row in rows] for name, rows in measured.items()}
+    for line in former.splitlines():
+        name = line.removeprefix("| ").partition(" |")[0]
+        if line.startswith("| ") and name not in measured and name != HEADINGS[0]:
+            lines.setdefault(name, []).append(line)
+    head = [f"| {' | '.join(HEADINGS)} |", "|---|---|--:|--:|--:|--:|---|---|---|"]
+    return "\n".join([*head, *(line for name in sorted(lines) for line in lines[name])]) + "\n"
+
+
+def _line(name: str, row: Row) -> str:
+    return f"| {' | '.join((name, *cells(row), machine()))} |"
 
 
 def as_text(row: Row) -> str:
     """Return one row for a terminal: what was measured, then the figures below it, within 80 columns."""
-    what, ours, peer, ratio, limit, holds = cells(row)
+    what, ours, peer, ratio, limit, holds, note = cells(row)
     verdict = {"": "", "yes": "holds", "NO": "MISSED"}[holds]
     against = f" against {peer} = {ratio}" if peer else ""
     asked = f"  (limit {limit}: {verdict})" if limit else ""
-    note = f"\n    {row.note}" if row.note else ""
-    return f"{what}\n    {ours}{against}{asked}{note}"
+    return f"{what}\n    {ours}{against}{asked}" + (f"\n    {note}" if note else "")
