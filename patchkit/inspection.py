@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from patchkit.model import Manifest
+from patchkit.results.inspect import LabelProblem
 
 # Written when a release is built or installed: no source, and not in every copy of the same release.
 GENERATED_NAMES = ("python/sglang/_version.py",)
@@ -33,15 +34,6 @@ class Standing:
         if not self.pristine and not self.other:
             return Carries.SERIES
         return Carries.UPSTREAM if not self.patched and not self.other else Carries.MIXED
-
-
-@dataclass(frozen=True, slots=True)
-class Lie:
-    """A label that does not say what is there."""
-
-    label: str
-    says: str
-    found: str
 
 
 def stand(blobs: Mapping[str, str], manifest: Manifest) -> Standing:
@@ -83,8 +75,8 @@ def beside_series(
     return tuple(sorted(found))
 
 
-def find_lies(labels: Mapping[str, str], facts: Mapping[str, str]) -> tuple[Lie, ...]:
-    """Return the labels that say something else than the facts, which have the same names."""
+def find_lies(labels: Mapping[str, str], facts: Mapping[str, str]) -> tuple[LabelProblem, ...]:
+    """Return the labels that do not say what the facts of the same names are; one that is missing says nothing."""
     return tuple(
-        Lie(name, labels[name], fact) for name, fact in facts.items() if name in labels and labels[name] != fact
+        LabelProblem(name, labels.get(name, ""), fact) for name, fact in facts.items() if labels.get(name) != fact
     )

@@ -10,7 +10,7 @@ from patchkit.model import Manifest, Pin
 CPU = "cpu"
 PLAIN = "default"  # the variant whose base has no suffix
 RUNNERS = {"linux/amd64": "ubuntu-24.04", "linux/arm64": "ubuntu-24.04-arm"}
-PLATFORMS = tuple(RUNNERS)
+GITHUB_MOST = 256  # cells of one matrix, by GitHub's documented limit; more are refused only when the workflow runs
 _CHECKOUT = {"uses": "actions/checkout@v4"}
 _PYTHON = {"uses": "actions/setup-python@v5", "with": {"python-version": "3.12"}}
 
@@ -79,7 +79,16 @@ class Shop:
 
 
 def github_workflow(cells: Sequence[Cell], shop: Shop) -> dict[str, Any]:
-    """Return a GitHub Actions workflow."""
+    """Return a GitHub Actions workflow.
+
+    Raises: ConfigError for more cells than GitHub takes.
+    """
+    if len(cells) > GITHUB_MOST:
+        raise ConfigError(
+            f"GitHub takes at most {GITHUB_MOST} cells in one matrix",
+            found=f"{len(cells)} cells",
+            hint="name fewer pins, or one variant at a time: patchkit matrix --all --variant default",
+        )
     include = [
         {"name": c.name, "pin": c.pin, "suffix": c.suffix, "base": c.base, "runner": RUNNERS[c.platform]} for c in cells
     ]

@@ -1,4 +1,4 @@
-"""The nouns: Pin, Topic, Series, Hunk, Placement, Fate ... frozen values, no I/O."""
+"""The nouns: Pin, Topic, Series, Hunk, Placement, Finding ... frozen values, no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -119,17 +119,7 @@ class Series:
     topics: tuple[TopicPatch, ...]
 
 
-# -- decisions --------------------------------------------------------------------------------------------
-
-
-class Fate(StrEnum):
-    """What becomes of a hunk or topic at a new pin."""
-
-    CARRY = "carry"
-    DROP = "drop"
-    PARTLY = "partly"
-    SUSPECT = "suspect"
-    CONFLICT = "conflict"
+# -- findings ---------------------------------------------------------------------------------------------
 
 
 class Severity(StrEnum):
@@ -161,15 +151,6 @@ class Finding:
     patch_line: int = 0
     found: str = ""
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """One file before and after a series, whole. None: the file does not exist on that side."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
 
 
 # -- manifest ---------------------------------------------------------------------------------------------

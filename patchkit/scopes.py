@@ -101,11 +101,6 @@ def parse_python(source: bytes) -> ast.Module:
         return ast.parse(source)
 
 
-def scope_at(source: bytes, line: int) -> str:
-    """Return the qualified scope of one line, counted from 1. For many lines, read `scopes` once."""
-    return scopes(source).at(line)
-
-
 def common_scope(names: Iterable[str]) -> str:
     """Return the innermost scope that encloses all of these; MODULE for none."""
     common: list[str] | None = None

@@ -17,7 +17,6 @@ from patchkit.errors import CommandError, ConfigError, ConflictError, PatchkitEr
 from patchkit.model import Manifest, Pin
 from patchkit.store import COMBINED, MANIFEST, pin_folder, read_combined, read_current_manifest, read_version
 
-INSIDE = "/opt/patchkit"
 LABEL = "io.patchkit"
 OCI = "org.opencontainers.image"
 SMOKE = "smoke"

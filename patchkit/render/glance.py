@@ -72,10 +72,10 @@ def _carried(documents: Sequence[Mapping[str, Any]]) -> str:
     dropped = sum(hunk["action"] == "dropped" for hunk in hunks)
     suspect = sum(bool(hunk["suspect"]) and hunk["action"] not in ("unresolved", "dropped") for hunk in hunks)
     carried = len(hunks) - unresolved - dropped - suspect
-    return (
-        f"{_count(len(documents), 'move')}: {_count(carried, 'hunk')} carried, {dropped} dropped, {suspect} carried but suspect, "
-        f"{unresolved} unresolved"
+    told = (
+        f"{_count(carried, 'hunk')} carried, {dropped} dropped, {suspect} carried but suspect, {unresolved} unresolved"
     )
+    return f"{_count(len(documents), 'move')}: {told}"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

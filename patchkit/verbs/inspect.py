@@ -217,9 +217,7 @@ class _Look:
             f"{LABEL}.series.sha256": manifest.sha256,
             f"{LABEL}.topics": ",".join(manifest.topics),
         }
-        missing = [LabelProblem(name, "", fact) for name, fact in truth.items() if name not in facts.labels]
-        lies = [LabelProblem(lie.label, lie.says, lie.found) for lie in find_lies(facts.labels, truth)]
-        return (*missing, *lies, *self._base_lies(facts.labels))
+        return (*find_lies(facts.labels, truth), *self._base_lies(facts.labels))
 
     def _base_lies(self, labels: Mapping[str, str]) -> list[LabelProblem]:
         name, digest = labels.get(f"{OCI}.base.name", ""), labels.get(f"{OCI}.base.digest", "")

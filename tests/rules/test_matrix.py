@@ -9,7 +9,7 @@ import yaml
 
 from patchkit.bake import shipped_bake_text
 from patchkit.errors import ConfigError
-from patchkit.matrix import Shop, bake_file, github_workflow, gitlab_pipeline, plan_cells
+from patchkit.matrix import GITHUB_MOST, Shop, bake_file, github_workflow, gitlab_pipeline, plan_cells
 from patchkit.model import CommitId, Distribution, Manifest, Pin, TreeId
 
 ROOT = Path(__file__).parent.parent.parent
@@ -72,6 +72,14 @@ def test_github_workflow_is_valid() -> None:
     assert schema_errors("github-workflows", {**document, "jobs": {"image": {}}}), "the schema must be able to refuse"
     runners = {cell["runner"] for cell in document["jobs"]["image"]["strategy"]["matrix"]["include"]}
     assert runners == {"ubuntu-24.04", "ubuntu-24.04-arm"}
+
+
+def test_more_cells_than_github_takes_are_refused() -> None:
+    cells = plan_cells([pin(f"0.6.{number}", "", "-cu130") for number in range(GITHUB_MOST // 2)])
+    assert github_workflow(cells, SHOP)["jobs"]
+    with pytest.raises(ConfigError, match="at most 256 cells"):
+        github_workflow([*cells, cells[0]], SHOP)
+    assert gitlab_pipeline([*cells, cells[0]], SHOP)
 
 
 def test_gitlab_pipeline_is_valid() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from patchkit.scopes import MODULE, common_scope, scope_at, scopes
+from patchkit.scopes import MODULE, common_scope, scopes
 
 SOURCE = b'''import os
 
@@ -56,7 +56,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize(("line", "scope"), EXPECTED.items())
 def test_line_has_its_scope(line: int, scope: str) -> None:
-    assert scope_at(SOURCE, line) == scope
+    assert scopes(SOURCE).at(line) == scope
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_sound_file_has_no_problem() -> None:
 
 
 def test_definition_in_a_string_is_no_scope_when_broken() -> None:
-    assert scope_at(b'x = """\ndef f():\n    pass\n"""\nprint((\n', 3) == MODULE
+    assert scopes(b'x = """\ndef f():\n    pass\n"""\nprint((\n').at(3) == MODULE
 
 
 @pytest.mark.parametrize("source", [b"", b"\n", b"x", b"\x00", b"\xff\xfe", b"# coding: nonsense\n", b'"\\d"'])
 def test_any_bytes_are_read(source: bytes) -> None:
-    assert scope_at(source, 1) == MODULE
-    assert scope_at(source, 99) == MODULE
+    assert scopes(source).at(1) == MODULE
+    assert scopes(source).at(99) == MODULE
 
 
 @pytest.mark.parametrize(
