@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.table import Row, as_markdown, as_text, machine
 
-BENCHMARKS = ("start", "apply", "verify", "carry", "weather", "growth", "large")
+BENCHMARKS = ("start", "apply", "verify", "carry", "weather", "growth", "large", "scale")
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 
 

@@ -139,7 +139,8 @@ def rows() -> Iterator[Row]:
             contents = touched_contents(clone)
             last = commits == COMMITS[-1]
             first = look(Path(name))
-            note = f"{contents:,} contents of touched files; {first.peak_mb:.0f} MB"
+            kept = sum(path.stat().st_size for path in Path(name, "cache/patchkit/weather").rglob("*.json"))
+            note = f"{contents:,} contents of touched files; {first.peak_mb:.0f} MB; {kept / 1e6:.1f} MB remembered"
             yield Row(
                 f"weather over {commits:,} commits, cold", first.wall_s, limit=MOST_S if last else None, note=note
             )
