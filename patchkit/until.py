@@ -62,7 +62,7 @@ def _read_one(text: str, *, where: str) -> Condition:
         return Condition(ConditionKind.REFERENCE, text)
     if text.startswith(">=") and is_version(text[2:].strip()):
         return Condition(ConditionKind.RELEASE, text[2:].strip().removeprefix("v"))
-    if match := _TREE.fullmatch(text):
+    if (match := _TREE.fullmatch(text)) and not {"", ".", ".."} & set(match[2].split("/")):
         path = match[2] if match[2].startswith("python/") else SOURCE_PREFIX + match[2].removeprefix("sglang/")
         return Condition(ConditionKind(match[1]), path, match[3] or "")
     try:

@@ -54,7 +54,9 @@ def test_topic_without_until_has_no_verdict() -> None:
     assert list(judge_until([Topic("t", "", "", "")], "0.5.16", TODAY, read)) == []
 
 
-@pytest.mark.parametrize("text", ["soon", ">=soon", "2026-13-01", "has"])
+@pytest.mark.parametrize(
+    "text", ["soon", ">=soon", "2026-13-01", "has", "has ../../etc/passwd", "lacks /etc/passwd", "has srt/"]
+)
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_until(text, where="topics.toml, topic t")
