@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 from patchkit.carry.follow import Library
-from patchkit.carry.nouns import Source
+from patchkit.carry.nouns import Outcome, Source
+from patchkit.carry.scene import Scene
 from patchkit.scopes import parse_python
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+TELLING_NAME = 5  # shorter names of methods are too common to be looked for in all files
+MOST_FILES = 6
+
+_METHOD_CALL = re.compile(r"(?<!self)(?<!cls)\.(\w+)\(")
 _CALL = re.compile(r"(?:\bself\.|\bcls\.|(?<![\w.]))(\w+)\(")
 
 
@@ -35,6 +40,40 @@ def misfits(result: Source, old: Source, lines: tuple[int, int], library: Librar
                 yield from _unbound(node, function)
         elif isinstance(node, ast.Assign):
             yield from _unpacked(node, changed)
+
+
+def renamed_parameters(outcome: Outcome, scene: Scene, library: Library, earlier: Library) -> str:
+    """The edit calls a method, on anything but self, whose required parameters have other names in all that define it.
+
+    Asked of methods that few files define; what the method is given may still stand for something else.
+    """
+    if not outcome.pieces:
+        return ""
+    for name in sorted(set(_METHOD_CALL.findall("\n".join(outcome.edit.new))) - scene.vocabulary.brought):
+        if len(name) < TELLING_NAME:
+            continue
+        files = list(islice(library.defining(name), MOST_FILES + 1))
+        if not 0 < len(files) <= MOST_FILES:
+            continue
+        now = {required for _, source in files for required in _required(name, source)}
+        before = {required for path, _ in files for required in _required(name, earlier.source(path))}
+        if not before:
+            before = {required for _, source in earlier.defining(name) for required in _required(name, source)}
+        if now and before and not now & before:
+            return f"{name}() now requires {_listed(now)}, no longer {_listed(before)}"
+    return ""
+
+
+def _listed(found: set[tuple[str, ...]]) -> str:
+    return " or ".join(sorted(f"({', '.join(names)})" for names in found))
+
+
+def _required(name: str, source: Source) -> Iterator[tuple[str, ...]]:
+    """Yield the names of the required parameters of each function of a name, without self."""
+    for function in _functions(name, source):
+        names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+        names = names[: len(names) - len(function.args.defaults)]
+        yield tuple(name for name in names if name not in {"self", "cls"})
 
 
 def _changed(called: frozenset[str], result: Source, old: Source) -> dict[str, Function]:
@@ -62,15 +101,21 @@ def _inherited(called: frozenset[str], result: Source, library: Library) -> dict
 
 def _function(name: str, source: Source) -> Function | None:
     """Return the only function of this bare name in a file; None for none or several."""
-    found = [one for one in source.scopes.definitions if one.name.rpartition(".")[2] == name and not one.is_class]
-    if len(found) != 1:
-        return None
-    text = textwrap.dedent("\n".join(source.lines[found[0].first - 1 : found[0].last]))
-    try:
-        node = parse_python(text.encode("utf-8", "surrogateescape")).body[0]
-    except (SyntaxError, ValueError, IndexError):
-        return None
-    return node if isinstance(node, Function) else None
+    found = list(_functions(name, source))
+    return found[0] if len(found) == 1 else None
+
+
+def _functions(name: str, source: Source) -> Iterator[Function]:
+    """Yield the functions of this bare name in a file."""
+    for one in source.scopes.definitions:
+        if not one.is_class and one.name.rpartition(".")[2].partition("#")[0] == name:
+            text = textwrap.dedent("\n".join(source.lines[one.first - 1 : one.last]))
+            try:
+                node = parse_python(text.encode("utf-8", "surrogateescape")).body[0]
+            except (SyntaxError, ValueError, IndexError):
+                continue
+            if isinstance(node, Function):
+                yield node
 
 
 def _contract(function: Function) -> tuple[str, frozenset[int]]:

@@ -62,7 +62,7 @@ def carry_patch(sections: Sequence[FilePatch], old: Tree, new: Tree, settle: Seq
         if case.scene is not None and not case.new_missing:
             case.outcomes, case.spans = conflicts.settle_spans(case.outcomes, case.scene)
             settle_conflicts(case, settle)
-    judge(cases, library)
+    judge(cases, library, Library(old))
     return _written(cases, new)
 
 

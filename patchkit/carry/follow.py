@@ -24,7 +24,7 @@ _NAME = re.compile(rb"\w*")
 
 
 class Library:
-    """The new tree's Python files, searched for definitions; read once, when first asked."""
+    """A tree's Python files, searched for definitions; read once, when first asked."""
 
     def __init__(self, tree: Tree, known: Mapping[str, Source] = MappingProxyType({})) -> None:
         """known: files of the tree that are read already; each is parsed only once."""

@@ -1,10 +1,12 @@
 """Judge every carried edit before it may be called carried; what fails is suspect, never clean."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from patchkit.carry.attributes import lacks_attribute
 from patchkit.carry.cases import Case
+from patchkit.carry.contracts import renamed_parameters
 from patchkit.carry.follow import Library
 from patchkit.carry.imports import imported_elsewhere
 from patchkit.carry.likeness import copied_anchor, copied_sibling, half_upstreamed, rewritten_pattern
@@ -33,20 +35,21 @@ CHECKS: tuple[tuple[Cause, Check], ...] = (
 )
 
 
-def judge(cases: Sequence[Case], library: Library) -> None:
-    """Mark the carried edits that fail a check as suspect, with the evidence."""
+def judge(cases: Sequence[Case], library: Library, earlier: Library) -> None:
+    """Mark the carried edits that fail a check as suspect, with the evidence. earlier: the old tree's files."""
+    checks: tuple[tuple[Cause, Check], ...] = (*CHECKS, (Cause.SIGNATURE, partial(renamed_parameters, earlier=earlier)))
     judge_results(cases, library)
     for case in cases:
         if case.scene is None:
             continue
         for at, outcome in enumerate(case.outcomes):
             if outcome.action in CARRIED and outcome.stage is not Stage.UNCHANGED:
-                case.outcomes[at] = _checked(outcome, _target(outcome, case.scene, library), library)
+                case.outcomes[at] = _checked(outcome, _target(outcome, case.scene, library), library, checks)
     _spread(cases)
 
 
-def _checked(outcome: Outcome, scene: Scene, library: Library) -> Outcome:
-    for cause, check in CHECKS:
+def _checked(outcome: Outcome, scene: Scene, library: Library, checks: Iterable[tuple[Cause, Check]]) -> Outcome:
+    for cause, check in checks:
         found = check(outcome, scene, library)
         if found:
             return suspected(outcome, cause, found)

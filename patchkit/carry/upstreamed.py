@@ -50,10 +50,10 @@ def _same_change(edit: Edit, scene: Scene) -> Outcome | None:
 
 
 def _removed_too(edit: Edit, scene: Scene) -> Outcome | None:
-    """The edit only removes lines, and upstream no longer has them in that scope either."""
+    """The edit only removes lines, or makes comments of them, and upstream no longer has them there either."""
     removed = Counter(telling(scene.base.lines[edit.lo : edit.hi]))
     scope = scene.scope_of(edit)
-    if edit.new or not removed or scope == MODULE or not scene.has_scope(scope):
+    if telling(edit.new) or not removed or scope == MODULE or not scene.has_scope(scope):
         return None
     if any(scene.alignment.keeps(at) for at in range(edit.lo, edit.hi) if scene.base.telling[at]):
         return None

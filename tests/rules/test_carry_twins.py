@@ -77,11 +77,13 @@ def test_line_of_a_block_stays_in_its_block() -> None:
     assert decision.action is Action.UNRESOLVED
 
 
+BLOCKS = "if fast:\n    import one\nif exact:\n    import two\n    import three\n\nx = 1\n"
+
+
 def test_edit_whose_block_became_another_is_suspect() -> None:
-    patched = changed(OLD, "                break\n", "                self.stop()\n                break\n")
-    new = changed(OLD, "            if one.size > budget:\n", "            if self.closed:\n")
-    assert suspicion(OLD, patched, new) is Cause.PLACEMENT
-    assert suspicion(OLD, patched, changed(OLD, "one.size > budget", "one.size >= budget")) is None
+    patched = changed(BLOCKS, "    import three\n", "    import three\n    run(x)\n")
+    assert suspicion(BLOCKS, patched, changed(BLOCKS, "if exact:\n    import two\n", "")) is Cause.PLACEMENT
+    assert suspicion(BLOCKS, patched, changed(BLOCKS, "if exact:\n", "if slow:\n")) is None
 
 
 HOLDER = "class Holder:\n    def release(self, tags):\n        self.flush(tags)\n        self.saver.pause(tags)\n"
@@ -142,10 +144,19 @@ def test_insertion_whose_neighbours_were_parted_is_suspect() -> None:
         + methods("b")
     )
     assert suspicion(old, patched, "class Manager:\n" + methods("acb")) is None
-    assert suspicion(old, patched, "class Manager:\n" + methods("acdefghijklmnopqrstb")) is Cause.AMBIGUOUS
+    assert suspicion(old, patched, "class Manager:\n" + methods("a" + "c" * 40 + "b")) is Cause.AMBIGUOUS
 
 
 def test_table_that_both_extend_is_suspect() -> None:
     old = 'ALLOWED = {\n    "one.",\n    "two.",\n}\n'
     patched = changed(old, '    "two.",\n', '    "two.",\n    "mine.",\n')
     assert suspicion(old, patched, changed(old, '    "two.",\n', '    "two.",\n    "new.",\n')) is Cause.AMBIGUOUS
+
+
+def test_line_that_both_took_out_is_dropped() -> None:
+    patched = changed(
+        OLD, "            self.finish(requests)\n", "            # self.finish(requests)\n            pass\n"
+    )
+    new = changed(OLD, "            self.finish(requests)\n", "            self.warn(requests)\n")
+    decision, text = carry_one(OLD, patched, new)
+    assert (decision.action, decision.suspect, text) == (Action.DROPPED, False, new)
