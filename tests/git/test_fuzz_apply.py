@@ -146,7 +146,7 @@ def test_patchkit_the_file_inside_the_image_and_git_agree(
         applied += (scratch / "image").exists()
         shutil.rmtree(scratch)
     assert not wrong, "\n".join(wrong[:50])
-    assert applied * 50 > len(seeds(pytestconfig)), "the file inside the image has refused nearly everything"
+    assert applied * 200 > len(seeds(pytestconfig)), "the file inside the image has refused nearly everything"
 
 
 @pytest.mark.parametrize(
