@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from patchkit.counting import count
 from patchkit.model import DirectorySource, Distribution, GitSource, Pin, Topic
 
 CYCLONEDX = "http://cyclonedx.org/schema/bom-1.6.schema.json"
@@ -85,7 +86,8 @@ def _sglang(about: Attested) -> dict[str, Any]:
         "pedigree": {
             "ancestors": [_ancestor(about.pin)],
             "patches": [_patch(patch) for patch in about.patches],
-            "notes": f"{len(about.patches)} patches on {about.pin.version}; sha256 of the series: {about.series}",
+            "notes": f"{count(len(about.patches), 'patch', 'patches')} on {about.pin.version}; "
+            f"sha256 of the series: {about.series}",
         },
         "properties": [
             {"name": "patchkit:pin", "value": about.pin.name},

@@ -97,6 +97,10 @@ def read_file(path: Path) -> bytes:
         raise RefusalError(2, f"{path.name} cannot be read", where=str(path), found=[exc.strerror or str(exc)]) from exc
 
 
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
 def blob_id(content: bytes) -> str:
     """Return git's id of a file with this content."""
     digest = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
@@ -462,7 +466,7 @@ def patch_states(states: Sequence[State], sections: Dict[str, List[Hunk]]) -> Li
     if lost:
         raise RefusalError(
             3,
-            f"the series does not apply: {len(lost)} of the hunks {'has' if len(lost) == 1 else 'have'} no place",
+            f"the series does not apply: {count(len(lost), 'hunk')} without a place",
             found=lost,
         )
     for state, content, _ in results:
@@ -686,7 +690,7 @@ def prove(package: Package, manifest: Manifest) -> Dict[str, Any]:
         raise RefusalError(
             4,
             f"the sglang in use is not v{manifest.version} with the series {manifest.patch_sha256[:12]}: "
-            f"{len(report['problems'])} finding{'s' * (len(report['problems']) > 1)} in {len(manifest.entries)} files",
+            f"{count(len(report['problems']), 'finding')} in {count(len(manifest.entries), 'file')}",
             where=", ".join(package.folders),
             found=[f"{p['place']} {p['problem']}" for p in report["problems"]],
         )
@@ -748,7 +752,7 @@ def execute(asked: argparse.Namespace) -> Tuple[Dict[str, Any], str]:
     if asked.command == "identify":
         package = find_package(asked.root)
         report = identify(package)
-        return {**_about(package), **report}, f"sglang says v{package.version}: {len(report['blobs'])} files"
+        return {**_about(package), **report}, f"sglang says v{package.version}: {count(len(report['blobs']), 'file')}"
     manifest = read_manifest(asked.record if asked.command == "verify" else asked.manifest)
     package = find_package(asked.root)
     series = f"v{manifest.version}, series {manifest.patch_sha256[:12]} ({', '.join(manifest.topics)})"
@@ -761,10 +765,13 @@ def execute(asked: argparse.Namespace) -> Tuple[Dict[str, Any], str]:
     if asked.command == "apply":
         report = apply(package, manifest, read_file(asked.patch), dry_run=asked.dry_run, record=asked.record)
         told = "".join(f"\n  offset {n:+d}: {name}" for name, n in report["offsets"].items())
-        return {**about, **report}, f"{report['verdict']}: {series}; {len(report['changed'])} files written{told}"
+        return {
+            **about,
+            **report,
+        }, f"{report['verdict']}: {series}; {count(len(report['changed']), 'file')} written{told}"
     report = prove(package, manifest)
     told = "".join(f"\n  not used, not patched: {folder}" for folder in report["others"])
-    return {**about, **report}, f"unmodified: {series}; {len(manifest.entries)} files{told}"
+    return {**about, **report}, f"unmodified: {series}; {count(len(manifest.entries), 'file')}{told}"
 
 
 def _about(package: Package) -> Dict[str, Any]:

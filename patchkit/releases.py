@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from patchkit.belonging import Belonging, Match, judge_matches, match_release
+from patchkit.counting import count
 from patchkit.errors import CommandError
 from patchkit.upstream import Access, bring_version, kept_commits, listed_versions
 from patchkit.versions import is_version, order
@@ -96,7 +97,7 @@ class _Search:
         try:
             listed = sorted(filter(is_version, listed_versions(self.access)), key=order)
         except CommandError as error:
-            self.notes.append(f"only {len(self.matches)} releases in the cache were looked at: {error.what}")
+            self.notes.append(f"only {count(len(self.matches), 'release')} in the cache looked at: {error.what}")
             return
         while self.downloads_left:
             best = judge_matches(self.matches.values()).best

@@ -20,7 +20,8 @@ def text(result: Adopt) -> str:
     verb = "would write" if result.dry_run else "wrote"
     closing += [f"wrote {path}" for path in result.written]
     if result.dry_run:
-        closing.append(f"{verb} {sum(not each.reason for each in result.sets)} pins; nothing was written (--dry-run)")
+        pins = count(sum(not each.reason for each in result.sets), "pin")
+        closing.append(f"{verb} {pins}; nothing was written (--dry-run)")
     return "\n\n".join([*blocks, "\n".join([*closing, f"next: {result.next_step}"])])
 
 

@@ -32,6 +32,6 @@ def _verdict(result: Identify) -> str:
         topics = ", ".join(result.topics)
         return f"v{result.version} with the series {result.series} applied (topics {topics}){_beside(result)}"
     if result.same == result.blobs:
-        return f"release v{result.version}, all {result.blobs} blobs"
+        return f"release v{result.version}, all of its {count(result.blobs, 'blob')}"
     kind = "mixed, per file; nearest" if result.mixed else "nearest"
     return f"{kind} v{result.version}, {result.same} of {result.blobs} blobs"

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from patchkit.counting import count
 from patchkit.render import table
 from patchkit.results.weather import Weather, WeatherChange, WeatherColumn, WeatherHunk, WeatherTopic
 
@@ -48,7 +49,8 @@ def _title(result: Weather) -> str:
     pins = ", ".join(dict.fromkeys(topic.pin for topic in result.topics))
     said = f"weather for the topics of {pins}, {first} to {last}"
     if result.columns[0].kind == "commit":
-        said += f": {result.commits} commits change python/sglang, {result.touching} of them a file of the series"
+        commits = count(result.commits, "commit changes", "commits change")
+        said += f": {commits} python/sglang, {result.touching} of them a file of the series"
     return said
 
 
