@@ -32,7 +32,14 @@ def test_ctrl_c_at_any_import_ends_with_130_and_one_word(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [(["explain", "PK101"], 0), (["--version"], 0), (["explain", "PK000"], 2), (["nothing"], 2)]
+    ("arguments", "code"),
+    [
+        (["explain", "PK101"], 0),
+        (["explain", "101"], 0),
+        (["--version"], 0),
+        (["explain", "PK000"], 2),
+        (["nothing"], 2),
+    ],
 )
 def test_process_ends_with_the_commands_exit_code_and_all_of_its_text(arguments: list[str], code: int) -> None:
     done = run_python("-m", "patchkit", *arguments)
