@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import subprocess
 import tarfile
 import zipfile
@@ -144,6 +145,40 @@ def test_clone_gives_the_same_tree_as_the_wheel(index: Path, access: Access, tmp
     revision = f"v{VERSION}" if by == "tag" else git("rev-parse", "HEAD", cwd=clone)
     assert bring_git(str(clone), revision, access).tree == upstream.tree
     assert bring_git(f"file://{clone}", revision, access).tree == upstream.tree
+
+
+@pytest.mark.parametrize(
+    ("location", "revision"),
+    [
+        pytest.param("ext::sh -c touch% MADE", "v0.5.98", id="a program as a repository"),
+        pytest.param("--upload-pack=touch MADE", "v0.5.98", id="an option as a repository"),
+        pytest.param("CLONE", "--upload-pack=touch MADE", id="an option as a revision"),
+    ],
+)
+def test_nothing_runs_that_a_repository_s_name_asks_for(
+    access: Access, tmp_path: Path, location: str, revision: str
+) -> None:
+    made, clone = tmp_path / "made", tmp_path / "clone"
+    clone.mkdir()
+    git("init", "-q", cwd=clone)
+    words = [word.replace("MADE", str(made)).replace("CLONE", str(clone)) for word in (location, revision)]
+    with pytest.raises((CommandError, ConfigError)):
+        bring_git(words[0], words[1], access)
+    assert not made.exists()
+
+
+def test_a_private_repository_asks_nobody_for_a_password(
+    access: Access, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "git-remote-private").write_text("#!/bin/sh\nenv > " + str(tmp_path / "seen") + "\nexit 1\n")
+    (tmp_path / "git-remote-private").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("GIT_ASKPASS", "/bin/a-window")
+    with pytest.raises(CommandError):
+        bring_git("private://host/repository", "v0.5.98", access)
+    seen = (tmp_path / "seen").read_text()
+    assert "GIT_TERMINAL_PROMPT=0\n" in seen
+    assert "a-window" not in seen
 
 
 def test_unknown_tag_is_a_command_error(access: Access, tmp_path: Path) -> None:
