@@ -12,7 +12,9 @@ import pytest
 from patchkit.upstream import Access, bring_version, cache_folder
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "docs/tutorial.md", *(ROOT / "docs/howto").glob("*.md")])
+PAGES = sorted(
+    [*(ROOT / f"docs/{name}.md" for name in ("tutorial", "adopt", "scale")), *(ROOT / "docs/howto").glob("*.md")]
+)
 BLOCK = re.compile(r"^```sh(?: exit=(\d+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SANDBOX = re.compile(r"<!-- sandbox: (fork|store) -->")
 PIN = "v0.5.12.post1"
