@@ -116,7 +116,10 @@ def _same_definition(edit: Edit, scene: Scene) -> Outcome | None:
 
 
 def _landed_names(edit: Edit, scene: Scene) -> Outcome | None:
-    """Every name that the edit brings is one that upstream newly has: in this scope, or with the whole feature."""
+    """Every name that the edit brings is one that upstream newly has: in this scope, or with the whole feature.
+
+    Only names that tie several hunks together make a feature.
+    """
     names = scene.vocabulary.names_in(edit.new)
     if not names or not names <= scene.vocabulary.landed or keeps_replaced(edit, scene):
         return None
@@ -128,7 +131,7 @@ def _landed_names(edit: Edit, scene: Scene) -> Outcome | None:
     if here and not unsaid:
         return _drop(edit, f"upstream newly has {shown} in {scope} of {scene.path}")
     landed, whole = scene.vocabulary.feature(names)
-    if not rest and len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
+    if not rest and whole > names and len(whole) >= FEATURE_NAMES and len(landed) >= FEATURE_SHARE * len(whole):
         return _drop(edit, f"upstream has the feature: {shown} and {len(landed)} of its {len(whole)} names")
     if here:
         return _drop(edit, f"upstream newly has {shown} in {scope} of {scene.path}, but not: {unsaid}", suspect=True)

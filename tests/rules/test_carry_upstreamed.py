@@ -130,3 +130,13 @@ def test_module_level_edit_of_a_file_that_became_several_is_suspect() -> None:
     )
     assert [(each.action, each.suspect) for each in one.decisions] == [(Action.MOVED, False)]
     assert [(each.action, each.suspect) for each in two.decisions] == [(Action.MOVED, True)]
+
+
+def test_names_of_one_hunk_alone_make_no_feature() -> None:
+    names = ["scale_of_group", "scale_of_model", "path_of_group", "path_of_model"]
+    first, second = (
+        changed(CALLS, (given, given + far + "".join(f"        {name}={call}.{name},\n" for name in names)))
+        for call, given, far in (("one", "size=1,\n", ""), ("two", "size=2,\n", "        margin=0,\n" * 9))
+    )
+    decision, _ = carry_one(CALLS, first, second)
+    assert decision.suspect
