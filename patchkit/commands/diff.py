@@ -12,7 +12,7 @@ from patchkit.invocation import Command, root, show
 @click.argument("new", metavar="B")
 @click.option("--markdown", is_flag=True, help="As a Markdown table.")
 def diff(old: str, new: str, markdown: bool) -> None:
-    """Tell what changed between two pins, or two patch files, hunk by hunk.
+    """Tell what changed between two pins, or two patch files, hunk by hunk, and why.
 
     \b
     patchkit diff v0.5.20 v0.5.23

@@ -63,6 +63,22 @@ def report_text(legs: Sequence[str], by_leg: Mapping[str, Sequence[TopicResult]]
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape")
 
 
+def decided_hunks(root: Path, old: str, new: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the decision about each hunk of the old pin in the rebase that made the new one, by topic and `path#n`.
+
+    Empty where the new pin was not made so. Of a rebase through releases only the first step knows the old numbers.
+    """
+    path = pin_folder(root, new) / REPORT
+    if not path.is_file():
+        return {}
+    try:
+        document = json.loads(path.read_bytes())
+        topics = document["legs"][0]["topics"] if document["from"] == old else []
+        return {(topic["topic"], f"{one['path']}#{one['hunk']}"): one for topic in topics for one in topic["decisions"]}
+    except (ValueError, KeyError, TypeError, IndexError) as exc:
+        raise ConfigError("the report of a rebase is damaged", where=str(path), found=str(exc)) from exc
+
+
 def write_pin(root: Path, pin: Pin, files: Mapping[str, bytes]) -> None:
     """Write the new pin, and let `latest` name it where it is the newest.
 

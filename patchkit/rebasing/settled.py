@@ -3,7 +3,9 @@
 from collections.abc import Collection
 from typing import Any
 
-from patchkit.carry.nouns import Source
+from patchkit.carry.nouns import Action, Carried, Decision, Source, Stage
+from patchkit.carry.report import report_of
+from patchkit.drafts import Draft
 from patchkit.ledger import Acceptance
 from patchkit.rebasing.doubts import with_accepted
 from patchkit.rebasing.marks import marked_span, resolutions
@@ -30,6 +32,15 @@ def settled_report(stopped: Stopped, accepted: list[Acceptance], changed: Collec
     edited_files = sorted(path for path in stopped.texts if not _kept_all_else(stopped, path))
     done = {**report, "counts": counts, "unresolved": [], "decisions": both, "edited": edited_files}
     return with_accepted(done, {(one.path, one.number): one for one in accepted})
+
+
+def skipped_report(draft: Draft) -> dict[str, Any]:
+    """Return the report of a topic that a person left out: every hunk of it is dropped by hand."""
+    assert draft.former is not None
+    named = [(section.path, hunk.number) for section in draft.former.files for hunk in section.hunks]
+    by_hand = "the topic was left out by hand"
+    decisions = tuple(Decision(path, at, Action.DROPPED, Stage.HAND, path, evidence=(by_hand,)) for path, at in named)
+    return {**report_of(Carried({}, {}, decisions)), "skipped": True}
 
 
 def untouched_doubts(stopped: Stopped) -> list[Acceptance]:

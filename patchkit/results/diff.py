@@ -6,13 +6,17 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class ComparedHunk:
-    """One hunk of two versions. change: unchanged, refreshed, edited, new or gone. old, new: `path#number`."""
+    """One hunk of two versions. old, new: `path#number`.
+
+    change: unchanged, refreshed, edited, new, gone, or dropped (gone for a known cause). reason: that cause.
+    """
 
     topic: str
     change: str
     old: str
     new: str
     section: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from patchkit.rebasing.doubts import doubts, report_with
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
 from patchkit.rebasing.marks import resolutions
 from patchkit.rebasing.refusals import refuse_unsettled
-from patchkit.rebasing.settled import settled_report, untouched_doubts
+from patchkit.rebasing.settled import settled_report, skipped_report, untouched_doubts
 from patchkit.rebasing.state import (
     RebaseState,
     find_state,
@@ -216,7 +216,7 @@ class _Job:
     def leave_out(self, state: RebaseState) -> RebaseState:
         """Write an empty result for the topic."""
         draft = self._side(state).topics[state.done]
-        return keep_result(self.root, state, draft.topic, b"", {"skipped": True, "counts": {}, "decisions": []})
+        return keep_result(self.root, state, draft.topic, b"", skipped_report(draft))
 
     def tell(self, state: RebaseState, what: str) -> Rebase:
         """Return where the rebase stands, with the topics that are done and the one that waits."""
