@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from patchkit.counting import count
 from patchkit.results.report import Report
 
 BREAKS = ("conflict", "suspect")  # states of weather that need a person
@@ -29,7 +30,7 @@ def at_a_glance(report: Report) -> Iterator[Told]:
     if tests:
         problems = sum(bool(test["problem"]) for test in tests)
         pins = len({document["pin"] for document in report.documents("smoke")})
-        where = f"{_count(len(tests), 'test')} in the images of {_count(pins, 'pin')}"
+        where = f"{count(len(tests), 'test')} in the images of {count(pins, 'pin')}"
         text = f"{problems} of {where} not as they must be" if problems else f"{where}, each as it must be"
         yield Told("smoke", "Smoke", text, holds=not problems)
     for document in report.documents("weather"):
@@ -52,7 +53,7 @@ def breaks_at(columns: Sequence[Mapping[str, Any]], states: Sequence[str]) -> st
 
 def _verified(subjects: Mapping[str, Mapping[str, Any]]) -> Told:
     findings = {name: len(subject["findings"]) for name, subject in subjects.items() if subject["findings"]}
-    text = ", ".join(f"{_count(number, 'finding')} in {name}" for name, number in findings.items())
+    text = ", ".join(f"{count(number, 'finding')} in {name}" for name, number in findings.items())
     return Told("verify", "Verify", text or f"every rule holds in all of {', '.join(subjects)}", holds=not findings)
 
 
@@ -60,7 +61,7 @@ def _outlook(document: Mapping[str, Any]) -> str:
     first = {
         topic["topic"]: breaks_at(document["columns"], topic["states"]) or "at none" for topic in document["topics"]
     }
-    releases = _count(len(document["columns"]), "release or commit", "releases or commits")
+    releases = count(len(document["columns"]), "release or commit", "releases or commits")
     return f"over {releases}, a person is needed first at: " + ", ".join(
         f"{name} {release}" for name, release in first.items()
     )
@@ -73,10 +74,6 @@ def _carried(documents: Sequence[Mapping[str, Any]]) -> str:
     suspect = sum(bool(hunk["suspect"]) and hunk["action"] not in ("unresolved", "dropped") for hunk in hunks)
     carried = len(hunks) - unresolved - dropped - suspect
     told = (
-        f"{_count(carried, 'hunk')} carried, {dropped} dropped, {suspect} carried but suspect, {unresolved} unresolved"
+        f"{count(carried, 'hunk')} carried, {dropped} dropped, {suspect} carried but suspect, {unresolved} unresolved"
     )
-    return f"{_count(len(documents), 'move')}: {told}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
+    return f"{count(len(documents), 'move')}: {told}"
