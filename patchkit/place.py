@@ -149,10 +149,13 @@ def apply_file(
     return FileResult(section, before, after, placements)
 
 
-def apply_sections(sections: Sequence[FilePatch], files: Mapping[str, bytes | None]) -> tuple[FileResult, ...]:
+def apply_sections(
+    sections: Sequence[FilePatch], files: Mapping[str, bytes | None], *, twins: bool = False
+) -> tuple[FileResult, ...]:
     """Return each section's result; every one is against `files` as given, as git does it.
 
     files: the content of every path that the sections name; None or missing: there is no such file.
+    twins: as for place_hunk().
     """
     vacated = {section.old_path for section in sections if section.kind in (ChangeKind.DELETE, ChangeKind.RENAME)}
     results = []
@@ -160,7 +163,7 @@ def apply_sections(sections: Sequence[FilePatch], files: Mapping[str, bytes | No
         is_created = section.kind is ChangeKind.CREATE and section.path in vacated
         before = None if is_created else files.get(section.old_path)
         target = None if section.new_path in vacated else files.get(section.new_path)
-        results.append(apply_file(section, before, target=target, twins=False))
+        results.append(apply_file(section, before, target=target, twins=twins))
     return tuple(results)
 
 

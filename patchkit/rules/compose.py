@@ -1,11 +1,12 @@
 """Build the subject: apply a series in memory and keep, for each line, what brought it."""
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from patchkit.model import SOURCE_PREFIX, ChangeKind, FilePatch, LineKind, Patch, Place, Placement
-from patchkit.place import FileResult, apply_file
+from patchkit.model import SOURCE_PREFIX, ChangeKind, LineKind, Patch, Place, Placement
+from patchkit.place import apply_sections, files_after
 from patchkit.rules.subject import Origin, PatchedFile, Site, Source, Step
 
 
@@ -27,13 +28,12 @@ class Composed:
     sites: tuple[Site, ...]
 
 
-@dataclass(slots=True)
-class _Working:
-    """One file while the series is applied."""
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What brought each line of one file so far. marks: the index of the line from which each hunk changes it."""
 
-    content: bytes | None
-    origins: list[Origin | None] = field(default_factory=list)
-    marks: list[tuple[int, "_Mark"]] = field(default_factory=list)  # index of the line from which each hunk changes
+    origins: Sequence[Origin | None] = ()
+    marks: Sequence[tuple[int, "_Mark"]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,62 +64,67 @@ def compose(patches: Sequence[NamedPatch], upstream: Mapping[str, bytes | None])
 
     upstream: the content of every touched path; None where there is no such file.
     """
-    working = {path: _Working(content, _unpatched(content)) for path, content in upstream.items()}
-    steps = list(_steps(patches, working))
-    files = {path: _patched_file(path, upstream[path], file) for path, file in sorted(working.items())}
-    return Composed(tuple(steps), files, tuple(_sites(steps, working, files)))
+    files, traces = dict(upstream), {path: _Trace(_unpatched(content)) for path, content in upstream.items()}
+    steps: list[Step] = []
+    for named in patches:
+        results = apply_sections(named.patch.files, files, twins=True)
+        made = [Step(named.topic, named.file, result) for result in results]
+        files, traces = files_after(results, files), _traces_after(made, traces)
+        steps += made
+    patched = {path: _patched_file(path, upstream[path], files[path], traces[path]) for path in sorted(files)}
+    return Composed(tuple(steps), patched, tuple(_sites(steps, traces, patched)))
 
 
 def applies(patches: Sequence[NamedPatch], upstream: Mapping[str, bytes | None]) -> bool:
     """Whether every section of every patch applies, in this order; cheaper than to compose."""
-    working = {path: _Working(content, _unpatched(content)) for path, content in upstream.items()}
-    return all(step.result.ok for step in _steps(patches, working))
-
-
-def _steps(patches: Sequence[NamedPatch], working: dict[str, _Working]) -> Iterator[Step]:
-    """Apply each section in order, write it into the working files, and yield how it went."""
+    files = dict(upstream)
     for named in patches:
-        for section in named.patch.files:
-            step = Step(named.topic, named.file, _apply(section, working))
-            _take(step, working)
-            yield step
+        results = apply_sections(named.patch.files, files)
+        if not all(result.ok for result in results):
+            return False
+        files = files_after(results, files)
+    return True
 
 
-def _unpatched(content: bytes | None) -> list[Origin | None]:
+def _unpatched(content: bytes | None) -> Sequence[Origin | None]:
     if content is None:
         return []
     return [None] * (content.count(b"\n") + (bool(content) and not content.endswith(b"\n")))
 
 
-def _apply(section: FilePatch, working: Mapping[str, _Working]) -> FileResult:
-    moves = section.kind in (ChangeKind.RENAME, ChangeKind.COPY)
-    target = working[section.new_path].content if moves else None
-    return apply_file(section, working[section.old_path].content, target=target)
+def _traces_after(steps: Sequence[Step], traces: Mapping[str, _Trace]) -> dict[str, _Trace]:
+    """Return the traces with the steps of one patch in them, as files_after() does with the contents."""
+    after = dict(traces)
+    done = [step for step in steps if step.result.ok]
+    for step in done:
+        if step.result.section.kind in (ChangeKind.DELETE, ChangeKind.RENAME):
+            after[step.result.section.old_path] = _Trace()
+    for step in done:
+        section = step.result.section
+        if section.kind is not ChangeKind.DELETE:
+            is_new = step.result.before is None
+            after[section.new_path] = _traced(step, _Trace() if is_new else traces[section.old_path])
+    return after
 
 
-def _take(step: Step, working: dict[str, _Working]) -> None:
-    """Write a step's result, its origins and the places of its hunks into the working files."""
+def _traced(step: Step, former: _Trace) -> _Trace:
+    """Return the trace of a file after a step that applies."""
+    origins: list[Origin | None] = []
+    marks: list[tuple[int, _Mark]] = []
+    ends, growths = [0], [0]  # where each hunk ends in the former lines, and by how much the file has grown there
     result = step.result
-    section = result.section
-    if not result.ok:
-        return
-    source = working[section.old_path]
-    moved = _Working(result.after, list(source.origins), list(source.marks))
-    growth = 0
-    for number, (hunk, placement) in enumerate(zip(section.hunks, result.placements, strict=True)):
+    for number, (hunk, placement) in enumerate(zip(result.section.hunks, result.placements, strict=True)):
         assert placement.at is not None
-        at = placement.at + growth
-        added, first_change = _origins_of(step, number, moved.origins[at : at + len(hunk.preimage)])
-        delta = len(hunk.postimage) - len(hunk.preimage)
-        moved.marks = [(line + delta if line >= at + len(hunk.preimage) else line, mark) for line, mark in moved.marks]
-        moved.marks.append((at + first_change, _Mark(step, number)))
-        moved.origins[at : at + len(hunk.preimage)] = added
-        growth += delta
-    if section.kind is ChangeKind.DELETE:
-        moved.origins = []
-    if section.kind is ChangeKind.RENAME:
-        working[section.old_path] = _Working(None)
-    working[section.path] = moved
+        end = placement.at + hunk.old_count
+        origins += former.origins[ends[-1] : placement.at]
+        added, first_change = _origins_of(step, number, former.origins[placement.at : end])
+        marks.append((len(origins) + first_change, _Mark(step, number)))
+        origins += added
+        ends.append(end)
+        growths.append(growths[-1] + hunk.new_count - hunk.old_count)
+    origins += former.origins[ends[-1] :]
+    moved = [(line + growths[bisect_right(ends, line) - 1], mark) for line, mark in former.marks]
+    return _Trace(origins, [*moved, *marks])
 
 
 def _origins_of(step: Step, number: int, kept: Sequence[Origin | None]) -> tuple[list[Origin | None], int]:
@@ -140,18 +145,18 @@ def _origins_of(step: Step, number: int, kept: Sequence[Origin | None]) -> tuple
     return origins, first_change or 0
 
 
-def _patched_file(path: str, before: bytes | None, file: _Working) -> PatchedFile:
+def _patched_file(path: str, before: bytes | None, after: bytes | None, trace: _Trace) -> PatchedFile:
     return PatchedFile(
         path,
         None if before is None else Source(path, before),
-        None if file.content is None else Source(path, file.content),
-        tuple(file.origins),
+        None if after is None else Source(path, after),
+        tuple(trace.origins),
     )
 
 
-def _sites(steps: Sequence[Step], working: Mapping[str, _Working], files: Mapping[str, PatchedFile]) -> Sequence[Site]:
+def _sites(steps: Sequence[Step], traces: Mapping[str, _Trace], files: Mapping[str, PatchedFile]) -> Sequence[Site]:
     """Return where each hunk of each step lands in the whole result, in series order."""
-    marks = {(id(mark.step), mark.number): line + 1 for file in working.values() for line, mark in file.marks}
+    marks = {(id(mark.step), mark.number): line + 1 for trace in traces.values() for line, mark in trace.marks}
     added: dict[int, list[int]] = defaultdict(list)
     for file in files.values():
         for line, origin in enumerate(file.origins, start=1):

@@ -21,9 +21,10 @@ def find(subject: Subject) -> Iterator[Finding]:
         if step.result.before is None or not step.result.section.path.endswith(".py"):
             continue
         before = Source(step.result.section.path, step.result.before)
-        yield from _header(step, before)
+        headings = _Headings(before.lines)
+        yield from _header(step, before, headings)
         if not subject.locked:
-            yield from _several_places(step, before)
+            yield from _several_places(step, before, headings)
 
 
 class Sites:
@@ -84,13 +85,13 @@ def _combined_finding(
     )  # fmt: skip
 
 
-def _several_places(step: Step, before: Source) -> Iterator[Finding]:
+def _several_places(step: Step, before: Source, headings: "_Headings") -> Iterator[Finding]:
     """Yield each hunk whose preimage stands in several places, where no manifest says which one is meant."""
     for hunk, placement in _placed(step):
         if len(placement.candidates) < 2:
             continue
         assert placement.at is not None
-        if _header_decides(hunk, placement, before):
+        if _header_decides(hunk, placement, headings):
             continue
         first_change = _first_change(hunk)
         scopes = {at: before.scopes.at(at + first_change + 1) for at in placement.candidates}
@@ -104,7 +105,7 @@ def _several_places(step: Step, before: Source) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _header(step: Step, before: Source) -> Iterator[Finding]:
+def _header(step: Step, before: Source, headings: "_Headings") -> Iterator[Finding]:
     """Yield each hunk whose header names another function than the ones above the place where it lands.
 
     git writes the nearest definition line above the hunk: any `def` with its Python driver, one at column 0
@@ -113,7 +114,7 @@ def _header(step: Step, before: Source) -> Iterator[Finding]:
     for hunk, placement in _placed(step):
         match = _DEFINITION.match(hunk.section.lstrip(b" "))
         assert placement.at is not None
-        if not match or match[1] in (above := _definitions_above(before.lines, placement.at)):
+        if not match or match[1] in (above := headings.above(placement.at)):
             continue
         landed = before.scopes.at(placement.at + _first_change(hunk) + 1)
         yield _finding(
@@ -124,30 +125,35 @@ def _header(step: Step, before: Source) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _header_decides(hunk: Hunk, placement: Placement, before: Source) -> bool:
+def _header_decides(hunk: Hunk, placement: Placement, headings: "_Headings") -> bool:
     """Whether the definition that the hunk's header names is above the place taken and above no other."""
     match = _DEFINITION.match(hunk.section.lstrip(b" "))
     if not match:
         return False
-    fitting = [at for at in placement.candidates if match[1] in _definitions_above(before.lines, at)]
+    fitting = [at for at in placement.candidates if match[1] in headings.above(at)]
     return fitting == [placement.at]
 
 
-def _definitions_above(lines: Sequence[bytes], at: int) -> list[bytes]:
-    """Return the names of the nearest definition above an index at each depth, inner first."""
-    names: list[bytes] = []
-    column: int | None = None
-    for text in reversed(lines[:at]):
-        match = _DEFINITION.match(text)
-        if not match:
-            continue
-        here = len(text) - len(text.lstrip())
-        if column is None or here < column:
-            names.append(match[1])
-            column = here
-        if here == 0:
-            break
-    return names
+class _Headings:
+    """The definition lines of one file, each with the nearest one above it that is indented less."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._at: list[int] = []
+        self._names: list[tuple[bytes, ...]] = []
+        open_ones: list[tuple[int, bytes]] = []
+        for at, text in enumerate(lines):
+            if (b"def " in text or b"class " in text) and (match := _DEFINITION.match(text)):
+                column = len(text) - len(text.lstrip())
+                while open_ones and open_ones[-1][0] >= column:
+                    open_ones.pop()
+                open_ones.append((column, match[1]))
+                self._at.append(at)
+                self._names.append(tuple(name for _, name in reversed(open_ones)))
+
+    def above(self, at: int) -> tuple[bytes, ...]:
+        """Return the names of the nearest definition above an index at each depth, inner first."""
+        found = bisect_left(self._at, at)
+        return self._names[found - 1] if found else ()
 
 
 def _placed(step: Step) -> Iterator[tuple[Hunk, Placement]]:

@@ -2,8 +2,11 @@
 
 import pytest
 
-from patchkit.model import Severity
+from patchkit import composing
+from patchkit.model import Severity, TopicPatch
+from patchkit.patchtext import read_patch
 from patchkit.rules import application, base
+from patchkit.rules.compose import NamedPatch, compose
 from patchkit.rules.subject import Subject
 from tests.rules.patched import PATH, patch_text, subject_of
 
@@ -105,3 +108,43 @@ def test_origins_follow_later_topics() -> None:
     text = patch_text(LATER, on_top).splitlines()
     assert all(text[at - 1] == "+" + line.decode() for at, line in patch_lines.items() if line != b"line twenty")
     assert [site.line for site in subject.sites] == [12, 22, 3, 12]
+
+
+SWAP = """\
+diff --git a/python/sglang/a.py b/python/sglang/b.py
+similarity index 50%
+rename from python/sglang/a.py
+rename to python/sglang/b.py
+--- a/python/sglang/a.py
++++ b/python/sglang/b.py
+@@ -1,2 +1,3 @@
+ A = 1
++X = 1
+ A = 2
+diff --git a/python/sglang/b.py b/python/sglang/a.py
+similarity index 100%
+rename from python/sglang/b.py
+rename to python/sglang/a.py
+"""
+
+
+def test_two_files_that_change_places_are_composed_as_apply_does() -> None:
+    a, b = "python/sglang/a.py", "python/sglang/b.py"
+    files: dict[str, bytes | None] = {a: b"A = 1\nA = 2\n", b: b"B = 1\n"}
+    patch = read_patch(SWAP.encode())
+    composed = compose([NamedPatch("swap", "swap.patch", patch)], files)
+    after = {path: file.after.text if file.after else None for path, file in composed.files.items()}
+    assert after == composing.compose([TopicPatch("swap", patch)], files).files
+    assert after == {a: b"B = 1\n", b: b"A = 1\nX = 1\nA = 2\n"}
+    assert [bool(origin) for origin in composed.files[b].origins] == [False, True, False]
+    assert [(site.line, site.hunk.path) for site in composed.sites] == [(2, b)]
+
+
+def test_later_topic_moves_the_places_of_a_former_one() -> None:
+    before = "".join(f"x{n} = {n}\n" for n in range(40))
+    low = before.replace("x30 = 30\n", "x30 = 30\nlow = 1\n")
+    both = low.replace("x5 = 5\n", "x5 = 5\nhigh = 1\nhigh = 2\n").replace("x35 = 35\n", "")
+    subject = subject_of({PATH: before}, patch_text(before, low), patch_text(low, both))
+    assert [site.line for site in subject.sites] == [34, 7, 39]
+    added = [at for at, origin in enumerate(subject.files[PATH].origins, start=1) if origin]
+    assert added == [7, 8, 34]
