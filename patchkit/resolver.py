@@ -9,6 +9,7 @@ from patchkit.carry.nouns import Conflict, Settle, Settled, Stage
 from patchkit.errors import CommandError
 from patchkit.process import run
 
+MOST_BYTES = 1_000_000  # no conflict's text is longer
 NOTHING = 1  # the program's status for "I have no proposal"
 
 
@@ -21,25 +22,26 @@ def propose(command: str, cwd: Path, *, timeout_s: float) -> Settle:
         try:
             answer = run(words, cwd=cwd, timeout_s=timeout_s, stdin=asked, allowed=(0, NOTHING))
         except CommandError as exc:
-            raise CommandError(
-                f"the resolver failed: {exc.what}",
-                where=f"{conflict.path}#{conflict.hunk}",
-                found=exc.found,
-                kept="nothing of it was taken",
-                hint="patchkit rebase --continue asks it again; --abort, then rebase without --resolver",
-            ) from exc
+            raise _failure(conflict, exc.what, exc.found) from exc
         if answer.status == NOTHING:
             return None
+        if len(answer.stdout) > MOST_BYTES:
+            raise _failure(conflict, f"{words[0]} proposed more than {MOST_BYTES} bytes")
         try:
             text = answer.stdout.decode()
         except UnicodeDecodeError as exc:
-            raise CommandError(
-                f"the resolver failed: {words[0]} proposed text that is not UTF-8",
-                where=f"{conflict.path}#{conflict.hunk}",
-                kept="nothing of it was taken",
-                hint="patchkit rebase --continue asks it again; --abort, then rebase without --resolver",
-            ) from exc
+            raise _failure(conflict, f"{words[0]} proposed text that is not UTF-8") from exc
         lines = tuple(text.removesuffix("\n").split("\n")) if text else ()
         return Settled(lines, Stage.RESOLVER, f"proposed by {words[0]}")
 
     return settle
+
+
+def _failure(conflict: Conflict, what: str, found: str = "") -> CommandError:
+    return CommandError(
+        f"the resolver failed: {what}",
+        where=f"{conflict.path}#{conflict.hunk}",
+        found=found,
+        kept="nothing of it was taken",
+        hint="patchkit rebase --continue asks it again; --abort, then rebase without --resolver",
+    )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.option("--onto", metavar="PIN", default=None, help="The release to carry to; with --patch also a directory.")
 @click.option("--from", "source", metavar="PIN", default=None, help="The pin to carry from (the latest).")
 @click.option("--through", is_flag=True, help="Step through the releases between.")
-@click.option("--accept-suspects", is_flag=True, help="Do not stop for hunks that a person should look at.")
+@click.option("--accept-suspects", is_flag=True, help="Do not stop for suspect hunks; a proposal always stops.")
 @click.option("--resolver", metavar="CMD", default="", help="A program that may propose the text of a conflict.")
 @click.option("--upstream", metavar="REPOSITORY", default="", help="A git repository: its tags are the releases.")
 @click.option("--continue", "go_on", is_flag=True, help="Take the settled files and go on.")

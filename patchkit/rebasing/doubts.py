@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from patchkit.carry.nouns import Tree
+from patchkit.carry.nouns import Stage, Tree
 from patchkit.carry.report import report_of
 from patchkit.ledger import Acceptance
 from patchkit.model import FilePatch
@@ -30,12 +30,17 @@ def doubts(move: Move, new: Tree) -> list[Acceptance]:
             before=_id(before),
             after=_id(move.carried.clean.get(one.to, before)),
             number=one.hunk,
-            cause=one.cause.value or one.stage.value,
+            cause=Stage.RESOLVER.value if one.stage is Stage.RESOLVER else one.cause.value or one.stage.value,
             evidence="; ".join(one.evidence),
             topic=move.former.topic,
         )
         found.append(record)
     return found
+
+
+def is_proposed(doubt: Acceptance) -> bool:
+    """Whether a program proposed the text: no option accepts that, a person must read it."""
+    return doubt.cause == Stage.RESOLVER.value
 
 
 def report_with(move: Move, found: Sequence[Acceptance], accepted: Mapping[str, Acceptance]) -> dict[str, Any]:

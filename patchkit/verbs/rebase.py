@@ -13,7 +13,7 @@ from patchkit.errors import ConfigError
 from patchkit.ledger import Acceptance, Entry, read_accepted, read_ledger, replay, write_entry
 from patchkit.model import GitSource, UntilVerdict
 from patchkit.patchtext import read_patch
-from patchkit.rebasing.doubts import doubts, report_with
+from patchkit.rebasing.doubts import doubts, is_proposed, report_with
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
 from patchkit.rebasing.marks import resolutions
 from patchkit.rebasing.refusals import refuse_unsettled
@@ -193,8 +193,8 @@ class _Job:
             accepted = read_accepted(self.root)
             found = doubts(move, side.new_tree(state))
             report = report_with(move, found, accepted)
-            is_doubtful = any(one.name not in accepted for one in found)
-            if move.unresolved or (is_doubtful and not state.accept_suspects):
+            asked = [one for one in found if one.name not in accepted]
+            if move.unresolved or any(map(is_proposed, asked)) or (asked and not state.accept_suspects):
                 write_work(self.root, Stop(move, state.source, side.new_tree(state), report, found))
                 state = replace(state, stopped=True)
                 write_state(self.root, state)

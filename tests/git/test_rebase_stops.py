@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.errors import CommandError, ConfigError
+from patchkit.errors import CommandError, ConfigError, ConflictError
 from patchkit.ledger import read_accepted, read_ledger
 from patchkit.rebasing.state import find_state
 from patchkit.render.rebase import markdown
@@ -290,6 +290,29 @@ def test_proposal_that_does_not_compile_is_not_carried_as_right(store: Store, tm
     assert begin_rebase(root, access, Wish(NEXT, resolver=command)).exit_code == 3
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("print('    def (')", id="does not compile"),
+        pytest.param("pass", id="drops the code"),
+        pytest.param("sys.stdout.write(asked['theirs'])", id="drops what upstream did"),
+    ],
+)
+def test_no_option_accepts_a_proposal_unread(store: Store, tmp_path: Path, body: str) -> None:
+    root, access = store
+    before = results_of(root)
+    result = begin_rebase(root, access, Wish(NEXT, accept_suspects=True, resolver=resolver(tmp_path, body)))
+    assert (result.state, result.exit_code) == ("stopped", 3)
+    assert results_of(root) == before
+
+
+def test_proposal_that_does_not_compile_is_refused_at_continue(store: Store, tmp_path: Path) -> None:
+    root, access = store
+    begin_rebase(root, access, Wish(NEXT, resolver=resolver(tmp_path, "print('    def (')")))
+    with pytest.raises(ConflictError, match="no longer Python"):
+        continue_rebase(root, access, SETTLING)
+
+
 def test_status_1_is_no_proposal(store: Store, tmp_path: Path) -> None:
     root, access = store
     result = begin_rebase(root, access, Wish(NEXT, resolver=resolver(tmp_path, "sys.exit(1)")))
@@ -300,7 +323,8 @@ def test_status_1_is_no_proposal(store: Store, tmp_path: Path) -> None:
     ("body", "said"),
     [
         pytest.param("sys.exit(2)", "ended with status 2", id="a status that is no answer"),
-        pytest.param("time.sleep(60)", "was killed after 0.5 s", id="past its deadline"),
+        pytest.param("time.sleep(60)", "was killed after 3 s", id="past its deadline"),
+        pytest.param("print('x = 1\\n' * 200_000)", "proposed more than 1000000 bytes", id="huge"),
         pytest.param(r"sys.stdout.buffer.write(b'\xff\xfe')", "is not UTF-8", id="not UTF-8"),
     ],
 )
@@ -308,7 +332,7 @@ def test_failing_resolver_is_told_and_changes_nothing(store: Store, tmp_path: Pa
     root, access = store
     before = results_of(root)
     with pytest.raises(CommandError, match=said) as caught:
-        begin_rebase(root, replace(access, deadline_s=0.5), Wish(NEXT, resolver=resolver(tmp_path, body)))
+        begin_rebase(root, replace(access, deadline_s=3), Wish(NEXT, resolver=resolver(tmp_path, body)))
     assert "--abort" in caught.value.hint
     assert results_of(root) == before
     with pytest.raises(ConfigError, match="under way already"):
