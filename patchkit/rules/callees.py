@@ -10,6 +10,9 @@ from patchkit.rules.single import is_once
 from patchkit.rules.subject import Function, PatchedFile, Subject, finding_at
 from patchkit.rules.symbols import Kind, Place, Symbol, Symbols, all_parameters, callee, last_name
 
+_MANY = 10  # definitions of one name
+_LONG = 200  # lines of a function; a longer one has its releases before
+
 
 def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
     """Yield each release that a function makes, and that one of those it calls makes on every run, for the same thing.
@@ -27,27 +30,58 @@ def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
             assert file.after is not None
             place = Place(file.after, (function,), owner)
             for through in paths.statements:
-                yield from _made_by(subject, symbols, place, through, (paths, once))
+                # What the call names is looked up last, and what it meets before that: both take time.
+                is_ours = through.added or _name(through) in changed
+                wanted = [each for each in once if is_ours or each.added]
+                if not wanted or not _may_make(subject, symbols, _name(through), {_name(each) for each in wanted}):
+                    continue
+                met = [each for each in wanted if _is_beside(paths, each, through)]
+                if met:
+                    yield from _made_by(subject, symbols, place, through, met)
 
 
 def _made_by(
-    subject: Subject, symbols: Symbols, place: Place, through: Statement, own: tuple[Paths, list[Statement]]
+    subject: Subject, symbols: Symbols, place: Place, through: Statement, once: list[Statement]
 ) -> Iterator[Finding]:
     call = _call(through.node)
     assert isinstance(call, ast.Call)
     called = callee(symbols, call.func, place)
     if called.kind is not Kind.FUNCTION or called.source is None or not isinstance(called.node, Function):
         return
-    paths, once = own
     there = subject.files.get(called.source.path)
     for inner in always_run(called.node):
         text = _seen_from(symbols, called, call, inner) if is_once(_call(inner)) else ""
         for statement in once:
-            if statement is through or not text or ast.unparse(_call(statement.node)) != text:
-                continue
             is_ours = statement.added or through.added or (there is not None and there.origin_at(inner.lineno))
-            if is_ours and paths.meet(statement, through) and not paths.means_another(statement, through):
+            if is_ours and text and ast.unparse(_call(statement.node)) == text:
                 yield _finding(subject, place, statement, through, (called, inner))
+
+
+def _may_make(subject: Subject, symbols: Symbols, name: str, made: set[str]) -> bool:
+    """Whether some function of this name has one of the calls in its text; a name that many have is not followed."""
+    assert subject.index is not None
+    known = subject.index.definitions(name)
+    if len(known) > _MANY:
+        return False
+    calls = [f"{each}(".encode() for each in made]
+    bodies = [
+        file.after.lines[node.lineno : node.end_lineno]
+        for file in subject.python_files()
+        if file.after is not None
+        for node in file.after.definitions
+        if node.name == name
+    ]
+    for path, line in known:
+        source = symbols.source(path) if path not in subject.files else None
+        bodies += [source.lines[line : line + _LONG]] if source else []
+    return any(call in text for body in bodies for text in body for call in calls)
+
+
+def _is_beside(paths: Paths, statement: Statement, through: Statement) -> bool:
+    """Whether one run passes both, and what they name is the same in both."""
+    if statement is through or not paths.meet(statement, through):
+        return False
+    return not paths.means_another(statement, through)
 
 
 def _functions(file: PatchedFile) -> Iterator[tuple[Function, ast.ClassDef | None]]:

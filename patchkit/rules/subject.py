@@ -43,6 +43,11 @@ class Source:
         return scopes(self.text, self.tree)
 
     @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """Each class and function, nested ones too."""
+        return tuple(definitions_in(self.tree)) if self.tree else ()
+
+    @cached_property
     def tree(self) -> ast.Module | None:
         """The syntax tree; None where the file is no Python that this interpreter can read."""
         if not self.path.endswith(".py"):
@@ -89,7 +94,7 @@ class PatchedFile:
     def changed_definitions(self) -> Iterator[Definition]:
         """Yield each class and function of `after` in which the patch added a line."""
         assert self.after is not None
-        for node in definitions_in(self.after.tree) if self.after.tree else ():
+        for node in self.after.definitions:
             if self.has_added(node.lineno, node.end_lineno or node.lineno):
                 yield node
 

@@ -492,17 +492,10 @@ def _read_instance(method: Function, names: set[str], annotations: dict[str, ast
     own = positional[0].arg if positional else ""
     types = {parameter.arg: parameter.annotation for parameter in all_parameters(method)}
     open_ended = False
-    for below in ast.walk(method):
-        match below:
-            case ast.Attribute(value=ast.Name(id=name), attr=attr, ctx=ast.Store()) if name == own:
-                names.add(attr)
-            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=name), *_]) if name == own:
-                open_ended = True
-            case ast.Attribute(value=ast.Name(id=name), attr="__dict__") if name == own:
-                open_ended = True
-            case _:
-                pass
-        match below:
+    for statement in _statements_below(method):
+        names.update(attr for attr in map(_attribute_of(own), _targets_of(statement)) if attr)
+        open_ended = open_ended or _opens(statement, own)
+        match statement:
             case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id=name), attr=attr), annotation=kind):
                 if name == own:
                     annotations.setdefault(attr, kind)
@@ -518,6 +511,67 @@ def _read_instance(method: Function, names: set[str], annotations: dict[str, ast
             case _:
                 pass
     return open_ended
+
+
+def _statements_below(owner: ast.AST) -> Iterator[ast.AST]:
+    """Yield each statement, handler and case below; not the expressions, which are nine tenths of a tree."""
+    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for node in getattr(owner, field, None) or ():
+            yield node
+            yield from _statements_below(node)
+
+
+def _targets_of(statement: ast.AST) -> Iterator[ast.expr]:
+    """Yield what a statement assigns to, tuples taken apart."""
+    match statement:
+        case ast.Assign(targets=targets):
+            pending = [*targets]
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target) | ast.For(target=target):
+            pending = [target]
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            pending = [item.optional_vars for item in items if item.optional_vars is not None]
+        case _:
+            pending = []
+    while pending:
+        target = pending.pop()
+        if isinstance(target, ast.Tuple | ast.List):
+            pending += target.elts
+        else:
+            yield target.value if isinstance(target, ast.Starred) else target
+
+
+def _attribute_of(own: str) -> Callable[[ast.expr], str]:
+    """Return what tells the name of an attribute of the instance, or nothing."""
+
+    def name_of(node: ast.expr) -> str:
+        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own
+        return node.attr if is_own and isinstance(node, ast.Attribute) else ""
+
+    return name_of
+
+
+def _opens(statement: ast.AST, own: str) -> bool:
+    """Whether a statement gives the instance attributes that no text names: by setattr, or through `__dict__`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=name), *_])):
+            return name == own
+        case ast.Expr(value=value) | ast.Assign(value=value):
+            parts = [value, *(statement.targets if isinstance(statement, ast.Assign) else ())]
+            chains = (below for each in parts for below in _chain(each))
+            return any(isinstance(below, ast.Attribute) and below.attr == "__dict__" for below in chains)
+        case _:
+            return False
+
+
+def _chain(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield an expression and what it is taken from: `a.b[c](d)`, `a.b[c]`, `a.b`, `a`."""
+    while True:
+        yield node
+        match node:
+            case ast.Call(func=inner) | ast.Attribute(value=inner) | ast.Subscript(value=inner):
+                node = inner
+            case _:
+                return
 
 
 # -- small words ------------------------------------------------------------------------------------------

@@ -45,7 +45,9 @@ def run_step(name: str, environment: dict[str, str], inputs: dict[str, str]) -> 
     (step,) = [each for each in ACTION["runs"]["steps"] if each["name"] == name]
     given = {key: value["default"] for key, value in ACTION["inputs"].items()} | inputs
     filled = {
-        key: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value)
+        key: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], value).replace(
+            "${{ github.action_path }}", str(ROOT)
+        )
         for key, value in step["env"].items()
     }
     assert not any("${{" in value for value in filled.values())
@@ -95,6 +97,27 @@ def test_action_annotates_the_patch_line_and_writes_its_reports(tmp_path: Path, 
 
 def test_action_needs_no_other_action() -> None:
     assert not [step for step in ACTION["runs"]["steps"] if "uses" in step]
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_action_installs_itself_and_verifies(tmp_path: Path) -> None:
+    """Both steps in their order, in an environment that has nothing of ours but what the action installs."""
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "python")], check=True)
+    write_store(tmp_path / "store", tmp_path / "cache" / "patchkit")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {
+        "PATH": f"{tmp_path}/python/bin:{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+    installed = run_step("install patchkit", environment, {})
+    assert installed.returncode == 0, installed.stderr
+    assert (tmp_path / "python/bin/patchkit").is_file()
+    inputs = {"root": str(tmp_path / "store"), "sarif": f"{tmp_path}/s.sarif", "junit": f"{tmp_path}/j.xml"}
+    assert run_step("verify", environment, inputs).returncode == 0
+    break_patch(tmp_path / "store")
+    done = run_step("verify", environment, inputs)
+    assert (done.returncode, "PK102" in done.stdout) == (4, True)
 
 
 @pytest.mark.network
