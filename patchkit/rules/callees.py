@@ -3,11 +3,12 @@
 import ast
 import copy
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from patchkit.model import Finding
 from patchkit.rules.paths import Paths, Statement, always_run
 from patchkit.rules.single import is_once
-from patchkit.rules.subject import Function, PatchedFile, Subject, finding_at
+from patchkit.rules.subject import Definition, Function, PatchedFile, Source, Subject, finding_at
 from patchkit.rules.symbols import Kind, Place, Symbol, Symbols, all_parameters, callee, last_name
 
 _MANY = 10  # definitions of one name
@@ -20,6 +21,7 @@ def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
     One of the two, or the call between them, must be the series's. What the called function releases under a
     condition, or after it may have returned, is not counted, nor what its own variables hold.
     """
+    texts = _Texts(subject, symbols)
     for file in subject.python_files():
         changed = {each.name for each in file.changed_definitions() if isinstance(each, Function)}
         for function, owner in _functions(file) if changed else ():
@@ -33,7 +35,7 @@ def find(subject: Subject, symbols: Symbols) -> Iterator[Finding]:
                 # What the call names is looked up last, and what it meets before that: both take time.
                 is_ours = through.added or _name(through) in changed
                 wanted = [each for each in once if is_ours or each.added]
-                if not wanted or not _may_make(subject, symbols, _name(through), {_name(each) for each in wanted}):
+                if not wanted or not texts.may_make(_name(through), {_name(each) for each in wanted}):
                     continue
                 met = [each for each in wanted if _is_beside(paths, each, through)]
                 if met:
@@ -57,24 +59,40 @@ def _made_by(
                 yield _finding(subject, place, statement, through, (called, inner))
 
 
-def _may_make(subject: Subject, symbols: Symbols, name: str, made: set[str]) -> bool:
-    """Whether some function of this name has one of the calls in its text; a name that many have is not followed."""
-    assert subject.index is not None
-    known = subject.index.definitions(name)
-    if len(known) > _MANY:
-        return False
-    calls = [f"{each}(".encode() for each in made]
-    bodies = [
-        file.after.lines[node.lineno : node.end_lineno]
-        for file in subject.python_files()
-        if file.after is not None
-        for node in file.after.definitions
-        if node.name == name
-    ]
-    for path, line in known:
-        source = symbols.source(path) if path not in subject.files else None
-        bodies += [source.lines[line : line + _LONG]] if source else []
-    return any(call in text for body in bodies for text in body for call in calls)
+class _Texts:
+    """The text of every function, by its bare name; read once for all calls of it."""
+
+    def __init__(self, subject: Subject, symbols: Symbols) -> None:
+        self._subject = subject
+        self._symbols = symbols
+        self._texts: dict[str, list[bytes]] = {}
+
+    def may_make(self, name: str, made: set[str]) -> bool:
+        """Whether some function of this name has one of the calls in it; a name that many have is not followed."""
+        if name not in self._texts:
+            self._texts[name] = list(self._of(name))
+        return any(f"{each}(".encode() in text for text in self._texts[name] for each in made)
+
+    def _of(self, name: str) -> Iterator[bytes]:
+        assert self._subject.index is not None
+        known = self._subject.index.definitions(name)
+        if len(known) > _MANY:
+            return
+        for path, line in known:
+            source = self._symbols.source(path) if path not in self._subject.files else None
+            if source is not None:
+                yield b"\n".join(source.lines[line : line + _LONG])
+        for source, node in self._touched.get(name, ()):
+            yield b"\n".join(source.lines[node.lineno : node.end_lineno])
+
+    @cached_property
+    def _touched(self) -> Mapping[str, list[tuple[Source, Definition]]]:
+        found: dict[str, list[tuple[Source, Definition]]] = {}
+        for file in self._subject.python_files():
+            for node in file.after.definitions if file.after else ():
+                assert file.after is not None
+                found.setdefault(node.name, []).append((file.after, node))
+        return found
 
 
 def _is_beside(paths: Paths, statement: Statement, through: Statement) -> bool:
