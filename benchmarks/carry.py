@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.table import ROOT, Cost, Row, measure, patchkit, sealed
 from patchkit.store import pin_names, read_manifest, read_series_names
-from patchkit.upstream import cache_folder
+from patchkit.upstream.access import cache_folder
 
 ROUNDS = 3
 LIMIT = 2.0

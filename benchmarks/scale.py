@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.table import ROOT, Row, sealed
 from patchkit.store import pin_names, read_pin
-from patchkit.upstream import cache_folder
+from patchkit.upstream.access import cache_folder
 
 FORKS, PINS = 50, 100
 MB = 1e6

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from patchkit.results import Result
-    from patchkit.upstream import Access
+    from patchkit.upstream.access import Access
 
 ENGINES = click.Choice(["auto", "podman", "docker", "venv"])
 
@@ -255,7 +255,7 @@ def store_or_none() -> "Path | None":
 
 def access() -> "Access":
     """Return how upstream may be reached in this call."""
-    from patchkit.upstream import Access, cache_folder
+    from patchkit.upstream.access import Access, cache_folder
 
     said = settings()
     return Access(cache_folder(), offline=said.offline, deadline_s=said.deadline, progress=progress)

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from patchkit.errors import ConfigError
-from patchkit.model import BlobId, CommitId, LockedFile, LockedHunk, Manifest, TreeId
+from patchkit.model import CommitId, LockedFile, LockedHunk, Manifest, TreeId
+from patchkit.patch.hunks import BlobId
 
 SCHEMA = "patchkit/manifest/1"
 

@@ -1,24 +1,11 @@
-"""The nouns: Pin, Topic, Series, Hunk, Placement, Finding ... frozen values, no I/O."""
+"""The nouns: Pin, Topic, Series, Finding ... frozen values, no I/O. Those of patch text are in patch/hunks.py."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
 
-from patchkit.hunks import SOURCE_PREFIX as SOURCE_PREFIX
-from patchkit.hunks import BinaryBlock as BinaryBlock
-from patchkit.hunks import BinaryMethod as BinaryMethod
-from patchkit.hunks import BlobId as BlobId
-from patchkit.hunks import ChangeKind as ChangeKind
-from patchkit.hunks import FilePatch as FilePatch
-from patchkit.hunks import Hunk as Hunk
-from patchkit.hunks import HunkLine as HunkLine
-from patchkit.hunks import LineKind as LineKind
-from patchkit.hunks import Patch as Patch
-from patchkit.hunks import Place as Place
-from patchkit.hunks import Placement as Placement
-from patchkit.hunks import TopicPatch as TopicPatch
-from patchkit.hunks import Verdict as Verdict
+from patchkit.patch.hunks import BlobId, TopicPatch
 
 CommitId = NewType("CommitId", str)  # 40 lower-case hex digits
 TreeId = NewType("TreeId", str)  # 40 lower-case hex digits

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from patchkit.headers import UPSTREAM_PROJECT
-from patchkit.letters import Letter
 from patchkit.model import Topic
+from patchkit.patch.headers import UPSTREAM_PROJECT
+from patchkit.patch.letters import Letter
 
 # What a downstream says of its own upkeep; upstream has no use for it.
 _OURS = ("origin", "forwarded", "applied-upstream", "last-update", "upstream-status", "lifecycle")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patchkit.errors import CommandError, ConfigError
-from patchkit.objects import SEALED
 from patchkit.process import Completed, run
 from patchkit.registry import registry_tags
 from patchkit.store import own_folder
+from patchkit.upstream.objects import SEALED
 from patchkit.versions import NightlyTag
 
 _TIMEOUT_S = 120.0

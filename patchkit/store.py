@@ -23,11 +23,11 @@ from patchkit.model import (
     Series,
     Source,
     Topic,
-    TopicPatch,
     TreeId,
     Variable,
 )
-from patchkit.patchtext import read_patch
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import read_patch
 from patchkit.pinsites import PinSite, PinValues, names_pin, refuse_unusable, rewrite_site
 from patchkit.versions import NightlyTag, bare, is_version, order
 

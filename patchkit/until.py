@@ -7,8 +7,9 @@ from datetime import date
 from enum import StrEnum
 
 from patchkit.errors import ConfigError
-from patchkit.model import SOURCE_PREFIX, Met, Topic, UntilVerdict
-from patchkit.scopes import scopes
+from patchkit.model import Met, Topic, UntilVerdict
+from patchkit.patch.hunks import SOURCE_PREFIX
+from patchkit.source.scopes import scopes
 from patchkit.versions import is_version, order
 
 _REFERENCE = re.compile(r"[\w.-]+/[\w.-]+#\d+")

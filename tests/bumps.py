@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
 from patchkit.rules.compose import NamedPatch, compose, touched_paths
 from patchkit.store import pin_folder, pin_names, read_pin
-from patchkit.upstream import Access, Upstream, bring_pin, cache_folder
+from patchkit.upstream.access import Access, cache_folder
+from patchkit.upstream.bring import Upstream, bring_pin
 from patchkit.versions import order
 
 ROOT = Path(__file__).parent.parent

@@ -17,18 +17,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from patchkit.guards import Guard
 from patchkit.lint import lint
-from patchkit.model import Finding, Hunk, LineKind, Severity
-from patchkit.nameindex import NameIndex
-from patchkit.patchtext import read_patch
+from patchkit.model import Finding, Severity
+from patchkit.patch.hunks import Hunk, LineKind
+from patchkit.patch.patchtext import read_patch
 from patchkit.rules import callees, callers, contract, elsewhere, guards, python, single
 from patchkit.rules.compose import Composed, NamedPatch, compose, touched_paths
 from patchkit.rules.subject import Origin, PatchedFile, Source, Subject
 from patchkit.rules.symbols import Symbols
+from patchkit.series.facts import read_all_guards
+from patchkit.source.guards import Guard
 from patchkit.store import latest_pin, pin_folder, read_pin, read_series_names
-from patchkit.storefacts import read_all_guards
-from patchkit.upstream import Access, Upstream, bring_pin, cache_folder
+from patchkit.upstream.access import Access, cache_folder
+from patchkit.upstream.bring import Upstream, bring_pin
+from patchkit.upstream.nameindex import NameIndex
 
 ROOT = Path(__file__).parent.parent
 DEADLINE_S = 180.0

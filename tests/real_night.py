@@ -7,7 +7,8 @@ from pathlib import Path
 
 from patchkit.process import run
 from patchkit.store import pin_names, read_pin, read_series_names
-from patchkit.upstream import Access, bring_pin, cache_folder
+from patchkit.upstream.access import Access, cache_folder
+from patchkit.upstream.bring import bring_pin
 from patchkit.verbs.apply import Wish as ApplyWish
 from patchkit.verbs.apply import apply_series
 from patchkit.verbs.nightly import Wish

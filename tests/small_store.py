@@ -3,9 +3,9 @@
 import hashlib
 from pathlib import Path
 
-from patchkit.objects import File
-from patchkit.patchtext import blob_id
-from patchkit.upstream import Access
+from patchkit.patch.patchtext import blob_id
+from patchkit.upstream.access import Access
+from patchkit.upstream.objects import File
 from patchkit.verbs.refresh import refresh_pin
 
 PIN = "v0.5.12.post1"

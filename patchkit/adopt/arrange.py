@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from patchkit.adopt.nouns import PatchFile, PatchSet
-from patchkit.letters import read_letter
+from patchkit.patch.letters import read_letter
 from patchkit.versions import is_version
 
 PATCH_SUFFIXES = (".patch", ".diff")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from patchkit.adopt.arrange import natural_key, versions_in
-from patchkit.headers import Head, read_lifecycle
+from patchkit.patch.headers import Head, read_lifecycle
 
 MONOLITH = "downstream"  # sglang.patch is the name of the generated file, so it cannot be a topic's
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from patchkit.headers import Head
-from patchkit.model import SOURCE_PREFIX, Patch
+from patchkit.patch.headers import Head
+from patchkit.patch.hunks import SOURCE_PREFIX, Patch
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from patchkit.counting import count
 from patchkit.errors import ConfigError
-from patchkit.model import SOURCE_PREFIX, ChangeKind, FilePatch, Hunk, LineKind, Patch
+from patchkit.patch.hunks import SOURCE_PREFIX, ChangeKind, FilePatch, Hunk, LineKind, Patch
 
 _TOPIC = re.compile(r"[a-z0-9][a-z0-9-]*")
 _HEAD = """\

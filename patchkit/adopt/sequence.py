@@ -9,7 +9,7 @@ from enum import StrEnum
 from patchkit.adopt.arrange import natural_key
 from patchkit.adopt.dockerfile import Dockerfile, apply_order
 from patchkit.adopt.nouns import Parsed
-from patchkit.belonging import same_id
+from patchkit.upstream.belonging import same_id
 
 _NUMBER = re.compile(r"(\d{1,4})[-_.]")
 _MAX_TRIED = 6  # patches; a set that no index line and no number orders is small

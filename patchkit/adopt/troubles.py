@@ -6,13 +6,14 @@ from patchkit.adopt.arrange import LATEST, labels_of, versions_in
 from patchkit.adopt.dockerfile import Dockerfile
 from patchkit.adopt.nouns import Parsed, PatchSet
 from patchkit.adopt.tags import bad_steps
-from patchkit.belonging import Belonging
-from patchkit.model import SOURCE_PREFIX, ChangeKind, Finding, Place, Severity
-from patchkit.patchtext import blob_id, reverse_section, split_lines
-from patchkit.place import place_hunk
+from patchkit.model import Finding, Severity
+from patchkit.patch.hunks import SOURCE_PREFIX, ChangeKind, Place
+from patchkit.patch.patchtext import blob_id, reverse_section, split_lines
+from patchkit.patch.place import place_hunk
 from patchkit.results.adopt import Trouble, TroubleKind
 from patchkit.rules.compose import Composed
 from patchkit.rules.subject import Step
+from patchkit.upstream.belonging import Belonging
 
 _TELLING = 8  # characters added; a shorter text may stand there for another reason
 _KINDS = {

@@ -6,7 +6,7 @@ from patchkit.carry.follow import Library
 from patchkit.carry.nouns import Outcome, Source
 from patchkit.carry.scene import Scene
 from patchkit.carry.wording import chains, words
-from patchkit.scopes import Definition
+from patchkit.source.scopes import Definition
 
 MOST_BASES = 12
 

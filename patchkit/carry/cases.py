@@ -8,7 +8,7 @@ from patchkit.carry.edits import line_text, read_edits
 from patchkit.carry.nouns import Action, Cause, Edit, Lines, Outcome, Piece, Source, Stage, Tree, join
 from patchkit.carry.scene import Scene
 from patchkit.carry.vocabulary import Vocabulary, read_vocabulary
-from patchkit.model import ChangeKind, FilePatch
+from patchkit.patch.hunks import ChangeKind, FilePatch
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
 
-from patchkit.model import FilePatch, Hunk, LineKind
+from patchkit.patch.hunks import FilePatch, Hunk, LineKind
 
 LIKE = 0.5  # difflib's ratio of the changed lines, from which on a hunk counts as the other's new form
 

@@ -9,7 +9,7 @@ from itertools import islice
 from patchkit.carry.follow import Library
 from patchkit.carry.nouns import Outcome, Source
 from patchkit.carry.scene import Scene
-from patchkit.scopes import parse_python
+from patchkit.source.scopes import parse_python
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

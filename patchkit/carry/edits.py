@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from patchkit.carry.nouns import Edit, Lines
 from patchkit.errors import ConflictError
-from patchkit.model import Hunk, HunkLine, LineKind
+from patchkit.patch.hunks import Hunk, HunkLine, LineKind
 
 
 def read_edits(hunks: Sequence[Hunk], base: Lines) -> tuple[list[Edit], Lines]:

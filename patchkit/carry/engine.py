@@ -34,8 +34,8 @@ from patchkit.carry.scene import Scene
 from patchkit.carry.settling import conflict_of, settle_conflicts
 from patchkit.carry.tokens import merge_tokens
 from patchkit.carry.upstreamed import ask_upstream
-from patchkit.model import FilePatch
-from patchkit.scopes import MODULE
+from patchkit.patch.hunks import FilePatch
+from patchkit.source.scopes import MODULE
 
 NAMES = ("new upstream", "old upstream", "patch")
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from patchkit.carry.nouns import Edit, Source, Tree
 from patchkit.carry.scene import Region, Scene
 from patchkit.carry.wording import telling
-from patchkit.scopes import MODULE, Definition
+from patchkit.source.scopes import MODULE, Definition
 
 LEAST_KEPT = 0.5  # share of a definition's telling lines that its new home must have
 LEAST_LINES = 2

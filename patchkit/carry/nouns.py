@@ -9,7 +9,7 @@ from typing import Protocol
 
 from patchkit.carry.undefined import undefined_names
 from patchkit.carry.wording import chains, tells, words
-from patchkit.scopes import Scopes, scopes
+from patchkit.source.scopes import Scopes, scopes
 
 Lines = tuple[str, ...]
 

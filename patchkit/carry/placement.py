@@ -4,7 +4,7 @@ from patchkit.carry.blocks import other_block
 from patchkit.carry.compose import compose
 from patchkit.carry.nouns import Edit, Piece, Source, join
 from patchkit.carry.scene import Scene
-from patchkit.scopes import Scopes, scopes
+from patchkit.source.scopes import Scopes, scopes
 
 
 def fits(edit: Edit, piece: Piece, scene: Scene) -> str:

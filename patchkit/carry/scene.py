@@ -8,7 +8,7 @@ from patchkit.carry.align import Alignment, align
 from patchkit.carry.nouns import Edit, Lines, Source
 from patchkit.carry.vocabulary import Vocabulary
 from patchkit.carry.wording import key_of, words
-from patchkit.scopes import MODULE
+from patchkit.source.scopes import MODULE
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from patchkit.carry.nouns import Lines, Outcome, Source
 from patchkit.carry.scene import Scene
 from patchkit.carry.undefined import KNOWN
 from patchkit.carry.wording import telling, words
-from patchkit.scopes import MODULE
+from patchkit.source.scopes import MODULE
 
 NEAR = 8  # lines
 LEAST_NAMES = 2

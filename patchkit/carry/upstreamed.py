@@ -9,7 +9,7 @@ from patchkit.carry.nouns import Action, Cause, Edit, Outcome, Stage
 from patchkit.carry.scene import Scene
 from patchkit.carry.sites import Contact, find_sites
 from patchkit.carry.wording import bound_names, key_of, telling
-from patchkit.scopes import MODULE
+from patchkit.source.scopes import MODULE
 
 SURE_LENGTH = 12  # a shorter text may stand there for another reason
 FEW_LINES = 3  # so few equal lines count only near the place that they were written for

@@ -13,7 +13,7 @@ from patchkit.engines.recipes import key
 from patchkit.engines.venv import Venv
 from patchkit.errors import CommandError, ConfigError
 from patchkit.model import EngineName
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 
 ASKED = "PATCHKIT_ENGINE"
 _ORDER = (EngineName.PODMAN, EngineName.DOCKER, EngineName.VENV)

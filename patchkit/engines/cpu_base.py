@@ -14,7 +14,8 @@ from patchkit.engines.recipes import CPU_BASE, CPU_RUNTIME, DOCKERFILE, LOCK, ke
 from patchkit.engines.runtime import bring_wheelhouse
 from patchkit.errors import CommandError
 from patchkit.process import run
-from patchkit.upstream import Access, Upstream
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream
 
 PYTHON_IMAGE = "PATCHKIT_PYTHON_IMAGE"  # names an image with python3, venv and git, instead of mmdebstrap's
 _SUITE = "bookworm"

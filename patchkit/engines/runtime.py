@@ -12,7 +12,7 @@ from pathlib import Path
 from patchkit.engines.recipes import LOCK, key, recipe
 from patchkit.errors import CommandError
 from patchkit.process import run
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 
 _PLATFORM_TAGS = (*(f"manylinux_2_{glibc}" for glibc in (36, 35, 34, 31, 28, 27, 26, 24, 17)), "manylinux2014")
 

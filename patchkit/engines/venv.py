@@ -18,7 +18,8 @@ from patchkit.engines.runtime import bring_runtime, made_once
 from patchkit.errors import CommandError
 from patchkit.process import run
 from patchkit.store import replace_file
-from patchkit.upstream import Access, Upstream
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream
 
 _FACTS = "patchkit.json"
 _PROBE_STATUS = 42

@@ -6,9 +6,9 @@ from typing import Any
 
 from patchkit.carry.nouns import Stage, Tree
 from patchkit.carry.report import report_of
-from patchkit.ledger import Acceptance
-from patchkit.model import FilePatch
-from patchkit.patchtext import blob_id
+from patchkit.patch.hunks import FilePatch
+from patchkit.patch.patchtext import blob_id
+from patchkit.rebasing.ledger import Acceptance
 from patchkit.rebasing.steps import Move
 
 

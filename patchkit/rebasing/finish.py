@@ -7,12 +7,13 @@ from typing import Any
 
 from patchkit.adopt.naming import series_text
 from patchkit.errors import ConfigError
-from patchkit.generated import generate
-from patchkit.model import CommitId, Pin, Series, TopicPatch
-from patchkit.patchtext import read_patch
+from patchkit.model import CommitId, Pin, Series
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import read_patch
 from patchkit.rebasing.state import folder_of
+from patchkit.series.generated import generate
 from patchkit.store import PATCHES, latest_pin, pin_folder, pin_text, replace_file, write_new_pin
-from patchkit.upstream import Upstream, source_of
+from patchkit.upstream.bring import Upstream, source_of
 from patchkit.versions import order
 
 REPORT = "rebase.json"

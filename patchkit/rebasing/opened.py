@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from patchkit.carry.compose import Marked, marked_text
 from patchkit.carry.engine import NAMES
 from patchkit.carry.nouns import Cause, Decision, Lines, Source, Tree, join
-from patchkit.model import FilePatch
+from patchkit.patch.hunks import FilePatch
 from patchkit.rebasing.steps import Move
 
 _CANDIDATE = "candidate: "

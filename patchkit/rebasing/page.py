@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from patchkit.carry.compose import OURS
 from patchkit.carry.nouns import Action, Decision, Source
 from patchkit.carry.report import conflict_of
-from patchkit.model import Hunk
+from patchkit.patch.hunks import Hunk
 from patchkit.rebasing.marks import marked_span
 from patchkit.rebasing.opened import candidates, section_of
 from patchkit.rebasing.steps import Move

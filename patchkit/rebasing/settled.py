@@ -5,11 +5,11 @@ from typing import Any
 
 from patchkit.carry.nouns import Action, Carried, Decision, Source, Stage
 from patchkit.carry.report import report_of
-from patchkit.drafts import Draft
-from patchkit.ledger import Acceptance
 from patchkit.rebasing.doubts import with_accepted
+from patchkit.rebasing.ledger import Acceptance
 from patchkit.rebasing.marks import marked_span, resolutions
 from patchkit.rebasing.work import Stopped
+from patchkit.series.drafts import Draft
 
 
 def settled_report(stopped: Stopped, accepted: list[Acceptance], changed: Collection[str]) -> dict[str, Any]:

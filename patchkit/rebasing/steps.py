@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from patchkit.carry.engine import carry_patch
 from patchkit.carry.nouns import Action, Carried, Decision, Settle, Stage
-from patchkit.drafts import Draft, result_of, write_draft
-from patchkit.model import SOURCE_PREFIX
-from patchkit.objects import File
-from patchkit.trees import LayeredTree, UpstreamTree
-from patchkit.upstream import Upstream
+from patchkit.patch.hunks import SOURCE_PREFIX
+from patchkit.series.drafts import Draft, result_of, write_draft
+from patchkit.upstream.bring import Upstream
+from patchkit.upstream.objects import File
+from patchkit.upstream.trees import LayeredTree, UpstreamTree
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.carry.nouns import Cause, Tree
-from patchkit.ledger import Acceptance
-from patchkit.patchtext import blob_id
+from patchkit.patch.patchtext import blob_id
+from patchkit.rebasing.ledger import Acceptance
 from patchkit.rebasing.opened import opened_files
 from patchkit.rebasing.page import page_of
 from patchkit.rebasing.state import clear_work, damaged, folder_of, shown_folder, work_folder

@@ -1,9 +1,9 @@
-"""The outcome of `apply`; named tuples, for the reason that patchkit.hunks gives."""
+"""The outcome of `apply`; named tuples, for the reason that patchkit.patch.hunks gives."""
 
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
-from patchkit.hunks import Verdict
+from patchkit.patch.hunks import Verdict
 
 
 class AppliedFile(NamedTuple):

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from patchkit.model import Finding, Hunk, Place, Placement, Severity
-from patchkit.patchtext import blob_id, reverse_section
-from patchkit.place import apply_file
+from patchkit.model import Finding, Severity
+from patchkit.patch.hunks import Hunk, Place, Placement
+from patchkit.patch.patchtext import blob_id, reverse_section
+from patchkit.patch.place import apply_file
 from patchkit.rules.subject import PatchedFile, Step, Subject
 
 

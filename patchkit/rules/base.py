@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from patchkit.counting import count
-from patchkit.model import ChangeKind, Finding, Severity
-from patchkit.patchtext import blob_id
+from patchkit.model import Finding, Severity
+from patchkit.patch.hunks import ChangeKind
+from patchkit.patch.patchtext import blob_id
 from patchkit.rules.subject import Step, Subject
 
 _ABSENT = "the file does not exist"

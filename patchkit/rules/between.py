@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from patchkit.model import Hunk, LineKind
+from patchkit.patch.hunks import Hunk, LineKind
 from patchkit.rules.subject import Definition, PatchedFile
 
 

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from patchkit.model import SOURCE_PREFIX, ChangeKind, LineKind, Patch, Place, Placement
-from patchkit.place import apply_sections, files_after
+from patchkit.patch.hunks import SOURCE_PREFIX, ChangeKind, LineKind, Patch, Place, Placement
+from patchkit.patch.place import apply_sections, files_after
 from patchkit.rules.subject import Origin, PatchedFile, Site, Source, Step
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from patchkit.guards import Guard, GuardedFile, find_breaches
 from patchkit.model import Finding, Severity
 from patchkit.rules.subject import Source, Subject
+from patchkit.source.guards import Guard, GuardedFile, find_breaches
 
 
 def guarded_paths(guards: Sequence[Guard]) -> set[str]:

@@ -5,10 +5,11 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from patchkit.model import Finding, Hunk, LineKind, Placement, Severity
+from patchkit.model import Finding, Severity
+from patchkit.patch.hunks import Hunk, LineKind, Placement
 from patchkit.rules.between import between
 from patchkit.rules.subject import Lock, PatchedFile, Site, Source, Step, Subject
-from patchkit.scopes import common_scope
+from patchkit.source.scopes import common_scope
 
 _DEFINITION = re.compile(rb"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from patchkit.headers import Head
 from patchkit.model import Finding, Severity, Topic
+from patchkit.patch.headers import Head
 
 _FIELDS = ("Description", "Origin", "Forwarded", "Last-Update")
 _REASONED = ("not-needed", "no", "vendor")  # Forwarded and Origin values that explain a missing Bug or PR

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from patchkit.model import Finding, Hunk, Patch, Pin, Placement, Severity
-from patchkit.place import FileResult
-from patchkit.scopes import Scopes, parse_python, scopes
+from patchkit.model import Finding, Pin, Severity
+from patchkit.patch.hunks import Hunk, Patch, Placement
+from patchkit.patch.place import FileResult
+from patchkit.source.scopes import Scopes, parse_python, scopes
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
 
-from patchkit.model import SOURCE_PREFIX
+from patchkit.patch.hunks import SOURCE_PREFIX
 from patchkit.rules.subject import Source, Subject, definitions_in
 
 PACKAGE = "sglang"

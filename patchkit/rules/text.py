@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from patchkit.counting import count
 from patchkit.errors import PatchError
-from patchkit.hunks import ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
-from patchkit.patchtext import count_by_unidiff, read_patch, split_lines
+from patchkit.patch.hunks import ChangeKind, FilePatch, Hunk, HunkLine, LineKind, Patch
+from patchkit.patch.patchtext import count_by_unidiff, read_patch, split_lines
 
 if TYPE_CHECKING:
     from patchkit.model import Finding

@@ -8,18 +8,19 @@ from pathlib import Path
 from patchkit.adopt import troubles
 from patchkit.adopt.arrange import LATEST, arrange_files, versions_in
 from patchkit.adopt.dockerfile import Dockerfile, read_dockerfile
+from patchkit.adopt.folder import Project, read_git_range, read_project
+from patchkit.adopt.judging import Judged, judge_set
 from patchkit.adopt.naming import series_text, topic_tables
 from patchkit.adopt.parting import part_by_file, part_by_plan, read_plan
-from patchkit.adoption import Judged, judge_set
 from patchkit.errors import ConfigError, ConflictError
-from patchkit.generated import generate
-from patchkit.headers import Head
 from patchkit.inplace import LAYOUT, layout_text
-from patchkit.model import SOURCE_PREFIX, CommitId, Pin, Series, TopicPatch
-from patchkit.partial import take_placed
-from patchkit.patchfolder import Project, read_git_range, read_project
+from patchkit.model import CommitId, Pin, Series
+from patchkit.patch.headers import Head
+from patchkit.patch.hunks import SOURCE_PREFIX, TopicPatch
 from patchkit.results.adopt import ADOPTED, Adopt, AdoptedPin, AdoptedTopic, Trouble, TroubleKind
-from patchkit.seriesfiles import open_series, split_series
+from patchkit.series.files import open_series, split_series
+from patchkit.series.generated import generate
+from patchkit.series.partial import take_placed
 from patchkit.store import (
     PATCHES,
     pin_folder,
@@ -30,7 +31,8 @@ from patchkit.store import (
     replace_file,
     write_new_pin,
 )
-from patchkit.upstream import Access, source_of
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import source_of
 from patchkit.versions import is_release
 
 _TOPICS_HEAD = """\

@@ -8,17 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from patchkit.checkout import Checkout, OnDisk, find_checkout, read_files, stated_version
-from patchkit.composing import Composition, Work, compose
-from patchkit.errors import CommandError, ConfigError, VerifyError
-from patchkit.hunks import SOURCE_PREFIX, TopicPatch, Verdict
-from patchkit.journal import Replacement, hold, is_interrupted, replace_files
-from patchkit.lock import is_writable
-from patchkit.patchtext import blob_id, read_patch
-from patchkit.record import RECORD, Layer, Record, Side, read_record, record_document
-from patchkit.results.apply import Applied, AppliedFile
-from patchkit.rules.text import refuse_faults
-from patchkit.situation import (
+from patchkit.checkout.directory import Checkout, OnDisk, find_checkout, read_files, stated_version
+from patchkit.checkout.journal import Replacement, hold, is_interrupted, replace_files
+from patchkit.checkout.lock import is_writable
+from patchkit.checkout.record import RECORD, Layer, Record, Side, read_record, record_document
+from patchkit.checkout.situation import (
     UNCHANGED,
     Identify,
     Situation,
@@ -28,12 +22,18 @@ from patchkit.situation import (
     still_holds,
     with_executable_bit,
 )
-from patchkit.standing import ABSENT, id_of, series_paths
+from patchkit.errors import CommandError, ConfigError, VerifyError
+from patchkit.patch.composing import Composition, Work, compose
+from patchkit.patch.hunks import SOURCE_PREFIX, TopicPatch, Verdict
+from patchkit.patch.patchtext import blob_id, read_patch
+from patchkit.patch.standing import ABSENT, id_of, series_paths
+from patchkit.results.apply import Applied, AppliedFile
+from patchkit.rules.text import refuse_faults
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from patchkit.upstream import Access
+    from patchkit.upstream.access import Access
 
 
 class Wish(NamedTuple):
@@ -184,7 +184,7 @@ def stated_release(checkout: Checkout, _present: Mapping[str, str]) -> str:
 
 def release_by_ids(access: "Callable[[], Access]", checkout: Checkout, present: Mapping[str, str]) -> str:
     """Return the release whose blobs the touched files are, among those in the cache; else what it calls itself."""
-    from patchkit.releases import find_release
+    from patchkit.upstream.releases import find_release
 
     version = stated_version(checkout)
     stated = {path: blob for path, blob in present.items() if blob != ABSENT and path.startswith(SOURCE_PREFIX)}

@@ -24,7 +24,8 @@ from patchkit.model import Pin
 from patchkit.process import run
 from patchkit.results.build import Build, BuiltImage
 from patchkit.store import chosen_pin, read_pin, read_version, record_image
-from patchkit.upstream import Access, bring_pin
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_pin
 
 CPU = "cpu"
 

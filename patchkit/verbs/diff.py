@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.carry.compare import compare
-from patchkit.model import ChangeKind, FilePatch
-from patchkit.patchtext import read_patch
+from patchkit.patch.hunks import ChangeKind, FilePatch
+from patchkit.patch.patchtext import read_patch
 from patchkit.rebasing.finish import decided_hunks
 from patchkit.results.diff import ComparedHunk, Diff
 from patchkit.store import chosen_pin, read_series, read_topics

@@ -8,7 +8,8 @@ from pathlib import Path
 from patchkit.errors import PatchkitError
 from patchkit.process import run
 from patchkit.results.doctor import Doctor, Probe
-from patchkit.upstream import Access, kept_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import kept_versions
 
 _TIMEOUT_S = 20.0
 _ROOM_GB = 6  # the CPU runtime takes 1.3 GB, its image the same, and pip needs as much again while it installs

@@ -3,14 +3,12 @@
 import shutil
 from pathlib import Path
 
-from patchkit.editing import series_digests
 from patchkit.errors import ConfigError
-from patchkit.letters import read_letter
+from patchkit.patch.letters import read_letter
 from patchkit.results.edit import Edit
-from patchkit.seriesfiles import OpenSeries, open_series, refuse_name, series_names
-from patchkit.store import chosen_pin
-from patchkit.upstream import Access
-from patchkit.worktree import (
+from patchkit.series.editing import series_digests
+from patchkit.series.files import OpenSeries, open_series, refuse_name, series_names
+from patchkit.series.worktree import (
     TopicFiles,
     commit_empty,
     create_edit,
@@ -22,6 +20,8 @@ from patchkit.worktree import (
     read_state,
     stop_at,
 )
+from patchkit.store import chosen_pin
+from patchkit.upstream.access import Access
 
 
 def edit_pin(root: Path, pin: str | None, access: Access, *, topic: str | None = None, fresh: bool = False) -> Edit:

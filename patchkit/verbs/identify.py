@@ -4,16 +4,17 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from patchkit.belonging import Belonging, stated_preimages
-from patchkit.checkout import find_checkout, read_files
+from patchkit.checkout.directory import find_checkout, read_files
 from patchkit.errors import ConfigError
-from patchkit.model import SOURCE_PREFIX, Verdict
-from patchkit.patchtext import read_patch
-from patchkit.releases import find_release
+from patchkit.patch.hunks import SOURCE_PREFIX, Verdict
+from patchkit.patch.patchtext import read_patch
+from patchkit.patch.standing import find_standing, series_paths
 from patchkit.results.identify import Identify, Stray
-from patchkit.standing import find_standing, series_paths
 from patchkit.store import pin_names, read_series
-from patchkit.upstream import Access, bring_directory
+from patchkit.upstream.access import Access
+from patchkit.upstream.belonging import Belonging, stated_preimages
+from patchkit.upstream.bring import bring_directory
+from patchkit.upstream.releases import find_release
 from patchkit.versions import bare, is_version
 
 _VERSION = re.compile(rb"^__version__ = (?:version = )?['\"]([^'\"]+)['\"]", re.MULTILINE)

@@ -21,7 +21,6 @@ from patchkit.manifest import read_manifest as parse_manifest
 from patchkit.manifest import write_manifest
 from patchkit.model import Manifest, Pin
 from patchkit.process import run
-from patchkit.releases import find_release
 from patchkit.results.inspect import FileProblem, Inspect, LabelProblem
 from patchkit.store import (
     MANIFEST,
@@ -34,7 +33,9 @@ from patchkit.store import (
     read_topics,
     replace_file,
 )
-from patchkit.upstream import Access, bring_pin, package_folder
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_pin, package_folder
+from patchkit.upstream.releases import find_release
 
 RECORD = "/etc/patchkit/manifest.json"
 _LOOK_S = 300.0

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from patchkit.ledger import drop_entry, read_accepted, read_ledger
+from patchkit.rebasing.ledger import drop_entry, read_accepted, read_ledger
 from patchkit.results.ledger import Ledger, Resolution
 
 

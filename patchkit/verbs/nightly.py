@@ -21,7 +21,8 @@ from patchkit.render.json import text as render_json
 from patchkit.repository import PublishedElsewhere, Repository, find_repository, hold_lock, published_tags
 from patchkit.results.nightly import Nightly
 from patchkit.store import PATCHES, pin_names, read_pin, read_series_names, read_topics, replace_file
-from patchkit.upstream import Access, listed_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.index import listed_versions
 from patchkit.versions import bare, plan_bump
 
 OUT = "out"
@@ -247,7 +248,7 @@ class RealSteps:
     def _ended(self, root: Path, night: Night) -> Iterator[str]:
         """Yield what is to be asked about each topic whose `until` is met at the pin."""
         from patchkit.until import judge_until
-        from patchkit.upstream import bring_pin
+        from patchkit.upstream.bring import bring_pin
 
         topics = read_topics(root)
         carried = [topics[name] for name in _topics(root, night.pin_to) if name in topics and topics[name].until]

@@ -5,20 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.drafts import Draft, rebuild
 from patchkit.errors import ConfigError, ConflictError
-from patchkit.letters import Letter, author_parts, git_date, read_letter, write_letter
-from patchkit.model import LineKind, Place
-from patchkit.objects import SEALED
-from patchkit.patchtext import read_patch, reverse_section, split_lines
-from patchkit.place import place_hunks
+from patchkit.patch.hunks import LineKind, Place
+from patchkit.patch.letters import Letter, author_parts, git_date, read_letter, write_letter
+from patchkit.patch.patchtext import read_patch, reverse_section, split_lines
+from patchkit.patch.place import place_hunks
 from patchkit.process import run
 from patchkit.proposal import Touch, upstream_letter, write_proposal
 from patchkit.results.propose import Propose
-from patchkit.scopes import scopes
-from patchkit.seriesfiles import OpenSeries, open_series, series_names
+from patchkit.series.drafts import Draft, rebuild
+from patchkit.series.files import OpenSeries, open_series, series_names
+from patchkit.source.scopes import scopes
 from patchkit.store import PATCHES, own_folder, pin_names, read_topics, replace_file
-from patchkit.upstream import Access, bring_version, kept_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_version, kept_versions
+from patchkit.upstream.objects import SEALED
 from patchkit.versions import order
 
 _TIMEOUT_S = 120.0

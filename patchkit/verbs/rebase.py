@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.carry.nouns import Carried, Settle
-from patchkit.clones import describe_commit, is_clone, location_of
-from patchkit.drafts import Draft, read_drafts, result_of
 from patchkit.errors import ConfigError
-from patchkit.ledger import Acceptance, Entry, read_accepted, read_ledger, replay, write_entry
 from patchkit.model import GitSource, UntilVerdict
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
 from patchkit.rebasing.doubts import doubts, is_proposed, report_with
 from patchkit.rebasing.finish import TopicResult, pin_files, pin_of, report_text, write_pin
+from patchkit.rebasing.ledger import Acceptance, Entry, read_accepted, read_ledger, replay, write_entry
 from patchkit.rebasing.marks import resolutions
 from patchkit.rebasing.refusals import refuse_unsettled
+from patchkit.rebasing.resolver import propose
 from patchkit.rebasing.settled import settled_report, skipped_report, untouched_doubts
 from patchkit.rebasing.state import (
     RebaseState,
@@ -33,13 +32,16 @@ from patchkit.rebasing.steps import Move, as_files, carry_topic, contents, patch
 from patchkit.rebasing.telling import tell_stopped, tell_topics
 from patchkit.rebasing.work import Stop, Stopped, read_work, write_work
 from patchkit.repository import find_repository, hold_lock
-from patchkit.resolver import propose
 from patchkit.results.rebase import Rebase, RebasedTopic
 from patchkit.rules.compose import NamedPatch
+from patchkit.series.drafts import Draft, read_drafts, result_of
 from patchkit.store import PATCHES, chosen_pin, pin_folder, read_pin, read_series, read_topics
-from patchkit.trees import LayeredTree, UpstreamTree
 from patchkit.until import judge_until
-from patchkit.upstream import Access, Upstream, bring_git, bring_pin, bring_version, listed_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream, bring_git, bring_pin, bring_version
+from patchkit.upstream.clones import describe_commit, is_clone, location_of
+from patchkit.upstream.index import listed_versions
+from patchkit.upstream.trees import LayeredTree, UpstreamTree
 from patchkit.versions import bare, is_release, is_version, order
 
 

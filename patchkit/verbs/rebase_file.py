@@ -8,13 +8,14 @@ from patchkit.carry.engine import carry_patch
 from patchkit.carry.nouns import Action, Carried, Tree
 from patchkit.carry.report import counts_of, report_of
 from patchkit.errors import ConfigError
-from patchkit.objects import File, ObjectStore
-from patchkit.patchtext import read_patch
-from patchkit.resolver import propose
+from patchkit.patch.patchtext import read_patch
+from patchkit.rebasing.resolver import propose
 from patchkit.results.rebase import Rebase, RebasedHunk, RebasedTopic
 from patchkit.store import replace_file
-from patchkit.trees import DirectoryTree, UpstreamTree
-from patchkit.upstream import Access, bring_version
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_version
+from patchkit.upstream.objects import File, ObjectStore
+from patchkit.upstream.trees import DirectoryTree, UpstreamTree
 from patchkit.versions import bare, is_version
 
 

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from patchkit.bake import BAKE, shipped_bake_text
-from patchkit.drafts import rebuild
-from patchkit.editing import export_edit, series_digests, tell_changes
 from patchkit.errors import ConfigError
-from patchkit.generated import generate
 from patchkit.results.refresh import Refresh
-from patchkit.seriesfiles import OpenSeries, canonical, open_series, plan_series, write_series
+from patchkit.series.drafts import rebuild
+from patchkit.series.editing import export_edit, series_digests, tell_changes
+from patchkit.series.files import OpenSeries, canonical, open_series, plan_series, write_series
+from patchkit.series.generated import generate
+from patchkit.series.worktree import edit_folder, mark_start, open_edits
 from patchkit.store import PATCHES, chosen_pin, pin_folder, read_series, replace_file, replace_pin_files
-from patchkit.upstream import Access, bring_pin
-from patchkit.worktree import edit_folder, mark_start, open_edits
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_pin
 
 
 def refresh_pin(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from patchkit.errors import ConfigError
-from patchkit.model import Hunk, LockedHunk, Manifest
-from patchkit.objects import ObjectStore
-from patchkit.patchtext import read_patch
+from patchkit.model import LockedHunk, Manifest
+from patchkit.patch.hunks import Hunk
+from patchkit.patch.patchtext import read_patch
 from patchkit.repository import find_repository, read_tag
 from patchkit.results.report import Evidence, PinPage, PublishedTag, Report, ReportedHunk
 from patchkit.store import (
@@ -23,6 +23,7 @@ from patchkit.store import (
     read_topics,
     read_version,
 )
+from patchkit.upstream.objects import ObjectStore
 
 AROUND = 12  # lines above and below each hunk
 

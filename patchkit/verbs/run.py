@@ -14,7 +14,8 @@ from patchkit.results.run import Failure, Job, Run, Step
 from patchkit.results.smoke import Smoke
 from patchkit.results.verify import Verify
 from patchkit.store import chosen_pin, read_pin, replace_file
-from patchkit.upstream import Access, bring_pin
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_pin
 from patchkit.verbs.apply import Wish, apply_series
 from patchkit.verbs.build import build_images
 from patchkit.verbs.smoke import run_smoke

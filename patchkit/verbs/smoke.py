@@ -21,7 +21,7 @@ from patchkit.errors import CommandError, ConfigError, SmokeError
 from patchkit.model import Outcome, SmokeCase
 from patchkit.results.smoke import Smoke
 from patchkit.store import chosen_pin, read_current_manifest, replace_file
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 
 # The image's own pytest, else ours; never a folder of that name in the working directory.
 _PYTEST = """

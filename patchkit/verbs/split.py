@@ -4,11 +4,11 @@ from pathlib import Path
 
 from patchkit.adopt.parting import part_by_file, part_by_plan, read_plan, write_plan
 from patchkit.errors import ConfigError
-from patchkit.model import Hunk, LineKind
+from patchkit.patch.hunks import Hunk, LineKind
 from patchkit.results.reshape import Reshape
-from patchkit.scopes import Scopes, scopes
-from patchkit.seriesfiles import open_series, split_series
-from patchkit.upstream import Access
+from patchkit.series.files import open_series, split_series
+from patchkit.source.scopes import Scopes, scopes
+from patchkit.upstream.access import Access
 
 
 def split_topic(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from patchkit.errors import ConfigError
-from patchkit.parted import squash_drafts
 from patchkit.results.reshape import Reshape
-from patchkit.seriesfiles import open_series, refuse_name, reshape_series
-from patchkit.upstream import Access
+from patchkit.series.files import open_series, refuse_name, reshape_series
+from patchkit.series.parted import squash_drafts
+from patchkit.upstream.access import Access
 
 
 def squash_topics(

@@ -8,6 +8,7 @@ from patchkit.errors import ConfigError, PatchkitError
 from patchkit.model import Topic, UntilVerdict
 from patchkit.rebasing.state import find_state
 from patchkit.results.status import PinStatus, Status, TopicStatus
+from patchkit.series.worktree import edit_folder, is_untouched, open_edits
 from patchkit.store import (
     MANIFEST,
     latest_pin,
@@ -20,9 +21,10 @@ from patchkit.store import (
     read_version,
 )
 from patchkit.until import judge_until
-from patchkit.upstream import Access, bring_version, kept_versions, listed_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_version, kept_versions
+from patchkit.upstream.index import listed_versions
 from patchkit.versions import order
-from patchkit.worktree import edit_folder, is_untouched, open_edits
 
 
 def tell_status(root: Path, access: Access, *, today: date, topic: str | None = None) -> Status:

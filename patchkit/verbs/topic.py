@@ -7,9 +7,9 @@ from pathlib import Path
 
 from patchkit.errors import ConfigError
 from patchkit.manifest import write_manifest
-from patchkit.parted import drop_draft, reorder_drafts
 from patchkit.results.reshape import Reshape
-from patchkit.seriesfiles import open_series, refuse_name, reshape_series, series_names
+from patchkit.series.files import open_series, refuse_name, reshape_series, series_names
+from patchkit.series.parted import drop_draft, reorder_drafts
 from patchkit.store import (
     MANIFEST,
     PATCHES,
@@ -20,7 +20,7 @@ from patchkit.store import (
     replace_file,
     replace_pin_files,
 )
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 
 
 def reorder_topics(root: Path, pin: str, topics: Sequence[str], access: Access, *, dry_run: bool = False) -> Reshape:

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from patchkit.checkout import find_checkout, stated_version
+from patchkit.checkout.directory import find_checkout, stated_version
 from patchkit.errors import ConfigError
-from patchkit.guards import Guard
 from patchkit.lint import lint
-from patchkit.model import SOURCE_PREFIX, Finding, Manifest
-from patchkit.nameindex import NameIndex
-from patchkit.patchtext import blob_id
+from patchkit.model import Finding, Manifest
+from patchkit.patch.hunks import SOURCE_PREFIX
+from patchkit.patch.patchtext import blob_id
 from patchkit.results.verify import Accepted, Verified, Verify
 from patchkit.rules import (
     application,
@@ -34,6 +33,8 @@ from patchkit.rules.compose import Composed, NamedPatch, compose, inside, outsid
 from patchkit.rules.subject import Lint, Lock, Subject
 from patchkit.rules.symbols import Symbols
 from patchkit.rules.text import lint_text
+from patchkit.series.facts import pin_facts, read_acceptances, read_all_guards, store_facts
+from patchkit.source.guards import Guard
 from patchkit.store import (
     COMBINED,
     MANIFEST,
@@ -43,8 +44,9 @@ from patchkit.store import (
     read_pin,
     read_series_names,
 )
-from patchkit.storefacts import pin_facts, read_acceptances, read_all_guards, store_facts
-from patchkit.upstream import Access, Upstream, bring_pin, bring_version, package_folder
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream, bring_pin, bring_version, package_folder
+from patchkit.upstream.nameindex import NameIndex
 from patchkit.versions import bare
 
 Rule = Callable[[Subject], Iterable[Finding]]

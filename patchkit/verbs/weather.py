@@ -6,14 +6,15 @@ from datetime import date, datetime
 from pathlib import Path
 
 from patchkit.carry.nouns import Tree
-from patchkit.clones import is_clone, objects_of, read_line, release_at
 from patchkit.errors import CommandError, ConfigError
-from patchkit.listing import Listing, list_releases
 from patchkit.model import Met, Topic
 from patchkit.results.weather import Weather, WeatherChange, WeatherColumn, WeatherHunk, WeatherTopic
 from patchkit.store import chosen_pin, pin_folder, pin_names, read_series, read_series_names, read_topics
 from patchkit.until import judge_until
-from patchkit.upstream import Access, Upstream, bring_pin, bring_version, kept_upstreams, kept_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream, bring_pin, bring_version, kept_upstreams, kept_versions
+from patchkit.upstream.clones import is_clone, objects_of, read_line, release_at
+from patchkit.upstream.listing import Listing, list_releases
 from patchkit.versions import bare, is_release, order
 from patchkit.weather.commits import Commits
 from patchkit.weather.looking import Culprits, Looker, Search

@@ -4,15 +4,16 @@ from pathlib import Path
 
 from patchkit.counting import count
 from patchkit.errors import ConfigError
-from patchkit.headers import read_head
-from patchkit.model import SOURCE_PREFIX, LineKind
-from patchkit.objects import File, ObjectStore
-from patchkit.patchtext import read_patch
+from patchkit.patch.headers import read_head
+from patchkit.patch.hunks import SOURCE_PREFIX, LineKind
+from patchkit.patch.patchtext import read_patch
 from patchkit.results.why import Why, WhyHunk
 from patchkit.rules.compose import NamedPatch, compose, inside, touched_paths
 from patchkit.rules.subject import PatchedFile, Site
 from patchkit.store import PATCHES, chosen_pin, read_series, read_topics
-from patchkit.upstream import Access, bring_pin
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_pin
+from patchkit.upstream.objects import File, ObjectStore
 
 
 def tell_why(root: Path, place: str, access: Access, *, pin: str | None = None) -> Why:

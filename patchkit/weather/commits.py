@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from patchkit.carry.nouns import Tree
-from patchkit.clones import Commit
-from patchkit.objects import ObjectStore
+from patchkit.upstream.clones import Commit
+from patchkit.upstream.objects import ObjectStore
 
 MOST_AHEAD = 64  # contents of one file that are read by one process
 

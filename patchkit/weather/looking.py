@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from patchkit.clones import Commit, objects_of, read_line
 from patchkit.errors import CommandError
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
+from patchkit.upstream.clones import Commit, objects_of, read_line
 from patchkit.weather.commits import Commits
 from patchkit.weather.memory import Memory
 from patchkit.weather.nouns import Line, Row

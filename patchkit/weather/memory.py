@@ -10,7 +10,7 @@ from typing import Any
 from patchkit.store import replace_file
 from patchkit.weather.nouns import Outlook, Row, Sight, State
 
-_DECIDING = ("carry", "weather", "scopes.py", "place.py", "patchtext.py", "hunks.py")
+_DECIDING = ("carry", "weather", "source", "patch")
 Blob = Callable[[str], str]
 Outlooks = dict[str, list[dict[str, Any]]]
 
@@ -87,7 +87,7 @@ def _digest(parts: Sequence[str]) -> str:
 def _engine() -> str:
     """Return a digest of the code that decides: another engine remembers nothing of this one."""
     package = Path(__file__).parent.parent
-    found = [path for name in _DECIDING for path in (sorted((package / name).glob("*.py")) or [package / name])]
+    found = [path for name in _DECIDING for path in sorted((package / name).glob("*.py"))]
     digest = hashlib.sha256()
     for path in found:
         digest.update(path.read_bytes())

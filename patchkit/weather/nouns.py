@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from patchkit.carry.nouns import Tree
-from patchkit.drafts import Draft
-from patchkit.model import SOURCE_PREFIX, FilePatch
+from patchkit.patch.hunks import SOURCE_PREFIX, FilePatch
+from patchkit.series.drafts import Draft
 
 
 class State(StrEnum):

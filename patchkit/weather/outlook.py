@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from patchkit.carry.engine import carry_patch
 from patchkit.carry.nouns import Action, Carried, Cause, Decision, Stage, Tree
-from patchkit.model import ChangeKind, FilePatch, Place
-from patchkit.patchtext import split_lines
-from patchkit.place import place_hunks
-from patchkit.trees import LayeredTree
+from patchkit.patch.hunks import ChangeKind, FilePatch, Place
+from patchkit.patch.patchtext import split_lines
+from patchkit.patch.place import place_hunks
+from patchkit.upstream.trees import LayeredTree
 from patchkit.weather.nouns import Outlook, Row, Sight, State
 
 

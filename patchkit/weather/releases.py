@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from patchkit.carry.nouns import Tree
-from patchkit.model import SOURCE_PREFIX
-from patchkit.objects import ObjectStore
-from patchkit.trees import UpstreamTree
-from patchkit.upstream import Upstream
+from patchkit.patch.hunks import SOURCE_PREFIX
+from patchkit.upstream.bring import Upstream
+from patchkit.upstream.objects import ObjectStore
+from patchkit.upstream.trees import UpstreamTree
 
 
 class Releases:

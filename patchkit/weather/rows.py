@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from patchkit.drafts import Draft, read_drafts, result_of
-from patchkit.model import SOURCE_PREFIX, Series
+from patchkit.model import Series
+from patchkit.patch.hunks import SOURCE_PREFIX
 from patchkit.rebasing.steps import contents
 from patchkit.rules.compose import NamedPatch
-from patchkit.trees import LayeredTree, UpstreamTree
-from patchkit.upstream import Upstream
+from patchkit.series.drafts import Draft, read_drafts, result_of
+from patchkit.upstream.bring import Upstream
+from patchkit.upstream.trees import LayeredTree, UpstreamTree
 from patchkit.weather.nouns import Row
 
 

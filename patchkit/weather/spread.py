@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from patchkit.errors import CommandError
-from patchkit.patchtext import split_lines
-from patchkit.place import place_hunks
+from patchkit.patch.patchtext import split_lines
+from patchkit.patch.place import place_hunks
 from patchkit.weather.memory import Memory
 from patchkit.weather.nouns import Line, Outlook, Row
 from patchkit.weather.outlook import Sky

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from patchkit.cli import main
-from patchkit.patchtext import blob_id
+from patchkit.patch.patchtext import blob_id
 from patchkit.verbs.apply import series_work
 
 ROOT = Path(__file__).parents[2]

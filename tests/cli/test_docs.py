@@ -14,11 +14,11 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from patchkit import ledger
 from patchkit.cli import main
-from patchkit.ledger import Entry
 from patchkit.model import LockedFile, LockedHunk, Topic, Variable
 from patchkit.pinsites import PinSite
+from patchkit.rebasing import ledger
+from patchkit.rebasing.ledger import Entry
 from patchkit.rules.accept import Acceptance
 
 ROOT = Path(__file__).parents[2]

@@ -130,7 +130,7 @@ def test_help_imports_no_slow_module() -> None:
     program = "import sys; from patchkit.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert not loaded & {"git", "unidiff", "jinja2", "ast_grep_py", "yaml", "patchkit.patchtext"}
+    assert not loaded & {"git", "unidiff", "jinja2", "ast_grep_py", "yaml", "patchkit.patch.patchtext"}
 
 
 def test_every_module_of_commands_is_one_command_of_its_name() -> None:

@@ -27,7 +27,7 @@ from patchkit.render import render_text
 from patchkit.repository import Repository, find_repository, hold_lock
 from patchkit.results.nightly import Nightly
 from patchkit.results.rebase import RebasedHunk
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.nightly import RealSteps, Wish, run_nightly
 from tests.cli.conftest import git
 from tests.small_store import PIN, write_store

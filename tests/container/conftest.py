@@ -20,7 +20,7 @@ from patchkit.engines.docker import Docker
 from patchkit.engines.engine import BuildRequest
 from patchkit.engines.podman import Podman, own_settings
 from patchkit.process import run
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from tests.small_store import UPSTREAM, VERSION, write_store
 
 # Read before HOME is sealed: the settings of docker/setup-podman.sh lie below it.

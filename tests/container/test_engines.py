@@ -15,7 +15,7 @@ from patchkit.engines.engine import BuildRequest, Mount, RunRequest
 from patchkit.engines.podman import Podman
 from patchkit.errors import CommandError
 from patchkit.process import run
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from tests.container.conftest import Spawn
 
 pytestmark = pytest.mark.container

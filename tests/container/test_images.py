@@ -16,7 +16,7 @@ from patchkit.process import run
 from patchkit.registry import registry_tags
 from patchkit.repository import PublishedElsewhere
 from patchkit.results.build import BuiltImage
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.bump import bump_version
 from patchkit.verbs.refresh import refresh_pin

@@ -9,7 +9,7 @@ from patchkit.engines.engine import BuildRequest
 from patchkit.engines.podman import Podman
 from patchkit.results.build import BuiltImage
 from patchkit.results.inspect import Inspect
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.inspect import Documents, inspect_target
 from tests.small_store import ABORT, PIN

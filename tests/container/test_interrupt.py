@@ -11,7 +11,7 @@ import pytest
 
 from patchkit.engines.podman import Podman
 from patchkit.process import run
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from tests.container.test_engines import containers
 
 pytestmark = pytest.mark.container

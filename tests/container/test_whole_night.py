@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.nightly.report import Surroundings
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.nightly import run_nightly
 from tests.real_night import CACHE, NIGHT, TAG, commit, git, make_start, settle
 

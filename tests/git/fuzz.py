@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from patchkit.patchnames import quote_name
+from patchkit.patch.names import quote_name
 from tests.git.upstream_tree import NO_CONFIG
 
 Tree = dict[str, tuple[bytes, bool]]  # path -> content, executable

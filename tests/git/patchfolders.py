@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.objects import File, ObjectStore
-from patchkit.patchtext import blob_id
+from patchkit.patch.patchtext import blob_id
 from patchkit.process import run
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
+from patchkit.upstream.objects import File, ObjectStore
 from tests.git.releases import PREFIX, cache
 
 QUEUE = """\

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from patchkit.objects import File
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
+from patchkit.upstream.objects import File
 
 PREFIX = "python/sglang/"
 

@@ -11,7 +11,8 @@ from patchkit.errors import CommandError, ConfigError
 from patchkit.model import DirectorySource, GitSource
 from patchkit.results.adopt import Adopt, TroubleKind
 from patchkit.store import pin_names, read_pin
-from patchkit.upstream import Access, bring_pin
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_pin
 from patchkit.verbs.adopt import adopt_folder
 from patchkit.verbs.edit import edit_pin
 from patchkit.verbs.refresh import refresh_pin

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from patchkit import journal
-from patchkit.checkout import find_checkout
-from patchkit.composing import Work
+from patchkit.checkout import journal
+from patchkit.checkout.directory import find_checkout
 from patchkit.errors import CommandError, ConfigError, ConflictError, PatchError, PatchkitError
-from patchkit.model import TopicPatch, Verdict
-from patchkit.patchtext import blob_id, read_patch
+from patchkit.patch.composing import Work
+from patchkit.patch.hunks import TopicPatch, Verdict
+from patchkit.patch.patchtext import blob_id, read_patch
 from patchkit.results.apply import Applied
 from patchkit.verbs.apply import Wish, apply_patch, apply_work, stated_release
 from tests.git.upstream_tree import FIRST, PRISTINE, SECOND, Fixture, git, make_patch, referee, snapshot, write_tree

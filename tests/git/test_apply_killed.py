@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from patchkit import journal
-from patchkit.composing import Work
+from patchkit.checkout import journal
 from patchkit.errors import PatchkitError
-from patchkit.hunks import TopicPatch
-from patchkit.patchtext import read_patch
+from patchkit.patch.composing import Work
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import read_patch
 from patchkit.verbs.apply import Wish, apply_work, stated_release
 from tests.git.upstream_tree import Fixture, snapshot
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.composing import Work
 from patchkit.errors import CommandError
+from patchkit.patch.composing import Work
 from patchkit.verbs.apply import Wish, apply_work, stated_release
 from tests.git.upstream_tree import PRISTINE, Fixture, snapshot, write_tree
 

@@ -15,7 +15,7 @@ from patchkit.render import render_text
 from patchkit.results.build import BuiltImage
 from patchkit.results.smoke import Smoke
 from patchkit.store import read_images, record_image
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs import build as verbs_build
 from patchkit.verbs.build import BuildOptions, build_images
 from patchkit.verbs.refresh import refresh_pin

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from patchkit import inimage
-from patchkit.composing import Work
 from patchkit.errors import ConfigError, ConflictError, PatchError, PatchkitError
-from patchkit.model import ChangeKind, TopicPatch
-from patchkit.patchtext import read_patch, write_patch
+from patchkit.patch.composing import Work
+from patchkit.patch.hunks import ChangeKind, TopicPatch
+from patchkit.patch.patchtext import read_patch, write_patch
+from patchkit.patch.standing import id_of, is_stated
 from patchkit.results.apply import Applied
-from patchkit.standing import id_of, is_stated
 from patchkit.verbs.apply import Wish, apply_work, stated_release
 from tests.git.fuzz import Case, make_case, read_tree, run_git, write_tree
 

@@ -6,12 +6,12 @@ from textwrap import dedent
 
 import pytest
 
-from patchkit.guards import read_guards
 from patchkit.lint import lint
 from patchkit.model import Finding
 from patchkit.rules import guards
 from patchkit.rules.subject import Lint, Lock
 from patchkit.rules.symbols import Symbols
+from patchkit.source.guards import read_guards
 from patchkit.verbs.verify import RULES, TREE_RULES
 from tests.rules.patched import patch_text, subject_of
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConfigError
-from patchkit.patchtext import blob_id
+from patchkit.patch.patchtext import blob_id
 from patchkit.render import render_text
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.identify import identify
 from tests.git.releases import PREFIX, cache
 

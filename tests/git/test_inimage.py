@@ -16,8 +16,8 @@ import pytest
 
 from patchkit import inimage
 from patchkit.errors import ConflictError, PatchError, VerifyError
-from patchkit.patchtext import read_patch
-from patchkit.place import apply_sections, files_after
+from patchkit.patch.patchtext import read_patch
+from patchkit.patch.place import apply_sections, files_after
 from patchkit.process import Completed, run
 from patchkit.rules.text import refuse_faults
 from tests.git.fuzz import damaged

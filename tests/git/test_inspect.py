@@ -17,11 +17,12 @@ from patchkit import inimage
 from patchkit.engines.engine import BuildRequest, ImageFacts, Ran, RunRequest
 from patchkit.errors import ConfigError
 from patchkit.manifest import write_manifest
-from patchkit.model import BlobId, CommitId, LockedFile, Manifest, TreeId
-from patchkit.objects import File, ObjectStore
+from patchkit.model import CommitId, LockedFile, Manifest, TreeId
+from patchkit.patch.hunks import BlobId
 from patchkit.process import run
 from patchkit.results.inspect import Inspect
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
+from patchkit.upstream.objects import File, ObjectStore
 from patchkit.verbs import inspect
 from patchkit.verbs.inspect import Documents, inspect_target
 

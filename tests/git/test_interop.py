@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.patchtext import blob_id
+from patchkit.patch.patchtext import blob_id
 from patchkit.process import run
 from patchkit.store import read_manifest, read_series, read_series_names
-from patchkit.upstream import bring_version
+from patchkit.upstream.bring import bring_version
 from patchkit.verbs.adopt import adopt_folder
 from patchkit.verbs.edit import edit_pin
 from patchkit.verbs.refresh import refresh_pin

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.objects import File, ObjectStore
+from patchkit.upstream.objects import File, ObjectStore
 
 
 @pytest.fixture

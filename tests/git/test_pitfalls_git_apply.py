@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.composing import Work
 from patchkit.errors import ConflictError, PatchError, PatchkitError
-from patchkit.hunks import TopicPatch
-from patchkit.patchtext import blob_id, read_patch
+from patchkit.patch.composing import Work
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import blob_id, read_patch
 from patchkit.results.apply import Applied
 from patchkit.verbs.apply import Wish, apply_work, patch_work, stated_release
 from tests.git.fuzz import Tree, diff_trees, read_tree, run_git, write_tree

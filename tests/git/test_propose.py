@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConfigError, ConflictError
-from patchkit.patchtext import blob_id
+from patchkit.patch.patchtext import blob_id
 from patchkit.store import replace_file
 from patchkit.verbs.adopt import adopt_folder
 from patchkit.verbs.propose import propose_topic

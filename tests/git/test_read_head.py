@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.checkout import find_checkout, read_head
+from patchkit.checkout.directory import find_checkout, read_head
 from tests.git.upstream_tree import Fixture, git
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConfigError, ConflictError
-from patchkit.ledger import read_ledger
-from patchkit.objects import File
-from patchkit.upstream import Access
+from patchkit.rebasing.ledger import read_ledger
+from patchkit.upstream.access import Access
+from patchkit.upstream.objects import File
 from patchkit.verbs.rebase import (
     Settling,
     Wish,

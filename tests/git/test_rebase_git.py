@@ -7,7 +7,8 @@ import pytest
 from patchkit.errors import CommandError, ConfigError
 from patchkit.model import GitSource
 from patchkit.store import latest_pin, pin_names, read_pin
-from patchkit.upstream import Access, listed_versions
+from patchkit.upstream.access import Access
+from patchkit.upstream.index import listed_versions
 from patchkit.verbs.rebase import Wish, abort_rebase, begin_rebase, continue_rebase
 from patchkit.verbs.verify import verify_pins
 from tests.git.patchfolders import git

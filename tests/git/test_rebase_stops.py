@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import CommandError, ConfigError, ConflictError
-from patchkit.ledger import read_accepted, read_ledger
+from patchkit.rebasing.ledger import read_accepted, read_ledger
 from patchkit.rebasing.state import find_state
 from patchkit.render.rebase import markdown
 from patchkit.render.rebase import text as as_text
 from patchkit.results.rebase import Rebase, RebasedHunk
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs import rebase as verb
 from patchkit.verbs.ledger import show_ledger
 from patchkit.verbs.rebase import Wish, begin_rebase, continue_rebase

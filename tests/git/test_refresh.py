@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConflictError
-from patchkit.generated import generate
-from patchkit.model import CommitId, Distribution, Pin, Series, TopicPatch, TreeId
-from patchkit.objects import File, ObjectStore
-from patchkit.patchtext import blob_id, read_patch
+from patchkit.model import CommitId, Distribution, Pin, Series, TreeId
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import blob_id, read_patch
+from patchkit.series.generated import generate
 from patchkit.store import pin_names, read_series
-from patchkit.upstream import Access, Upstream, bring_pin
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream, bring_pin
+from patchkit.upstream.objects import File, ObjectStore
 from patchkit.verbs.refresh import refresh_pin
 
 A = "python/sglang/a.py"

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from patchkit import releases
 from patchkit.errors import CommandError
-from patchkit.patchtext import blob_id
-from patchkit.releases import find_release
-from patchkit.upstream import Access, Upstream, bring_version
+from patchkit.patch.patchtext import blob_id
+from patchkit.upstream import releases
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import Upstream, bring_version
+from patchkit.upstream.releases import find_release
 from tests.git.releases import PREFIX, keep_release
 
 LISTED = [f"0.5.{number}" for number in range(1, 30)]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConfigError, ConflictError
-from patchkit.model import BlobId
+from patchkit.patch.hunks import BlobId
 from patchkit.render import render_text
 from patchkit.store import read_manifest, read_series_names, read_topics
 from patchkit.verbs.adopt import adopt_folder

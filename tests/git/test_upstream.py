@@ -12,16 +12,10 @@ import pytest
 
 from patchkit.errors import CommandError, ConfigError
 from patchkit.model import CommitId, Distribution, Pin, TreeId
-from patchkit.upstream import (
-    Access,
-    bring_directory,
-    bring_git,
-    bring_pin,
-    bring_version,
-    distribution_files,
-    kept_versions,
-    listed_versions,
-)
+from patchkit.upstream.access import Access
+from patchkit.upstream.bring import bring_directory, bring_git, bring_pin, bring_version, kept_versions
+from patchkit.upstream.distribution import distribution_files
+from patchkit.upstream.index import listed_versions
 
 VERSION = "0.5.99"
 WHEEL = f"sglang-{VERSION}-py3-none-any.whl"

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from patchkit.cli import main
 from patchkit.errors import ConfigError
 from patchkit.results.verify import Verified
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.refresh import refresh_pin
 from patchkit.verbs.verify import verify_checkout, verify_patch, verify_pins
 from tests.git.upstream_tree import snapshot

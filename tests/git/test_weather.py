@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from patchkit.errors import ConfigError
-from patchkit.listing import list_releases
 from patchkit.results.weather import Weather
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
+from patchkit.upstream.listing import list_releases
 from patchkit.verbs.weather import WeatherWish, map_weather
 from patchkit.weather import spread
 from tests.git.test_rebase import add_upstream
@@ -104,7 +104,7 @@ def test_list_of_releases_is_asked_for_again_after_an_hour(store: Store, monkeyp
         calls.append(1)
         return ["0.5.13"]
 
-    monkeypatch.setattr("patchkit.listing.listed_versions", listed)
+    monkeypatch.setattr("patchkit.upstream.listing.listed_versions", listed)
     online = replace(access, offline=False)
     for minutes, asked in ((0, 1), (59, 1), (61, 2)):
         assert list_releases(online, NOW + timedelta(minutes=minutes)).versions == ("0.5.13",)

@@ -5,9 +5,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from patchkit.composing import Work
-from patchkit.model import TopicPatch
-from patchkit.patchtext import read_patch
+from patchkit.patch.composing import Work
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import read_patch
 
 PACKAGE = "python/sglang/"
 NO_CONFIG = {

@@ -12,11 +12,12 @@ from patchkit.carry.edits import read_edits
 from patchkit.carry.engine import carry_patch
 from patchkit.carry.nouns import Action, Carried, Decision, Piece, Source, join
 from patchkit.carry.wording import telling
-from patchkit.model import FilePatch, LineKind
-from patchkit.patchtext import read_patch
+from patchkit.patch.hunks import FilePatch, LineKind
+from patchkit.patch.patchtext import read_patch
 from patchkit.store import pin_folder, pin_names, read_pin
-from patchkit.trees import UpstreamTree
-from patchkit.upstream import Access, bring_pin, cache_folder
+from patchkit.upstream.access import Access, cache_folder
+from patchkit.upstream.bring import bring_pin
+from patchkit.upstream.trees import UpstreamTree
 
 ROOT = Path(__file__).parents[2]
 CACHE = cache_folder()  # read before the environment is sealed

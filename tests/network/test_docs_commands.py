@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.upstream import Access, bring_version, cache_folder
+from patchkit.upstream.access import Access, cache_folder
+from patchkit.upstream.bring import bring_version
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.guards import Guard, GuardedFile, find_breaches
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
 from patchkit.rules.compose import NamedPatch, compose, inside, touched_paths
-from patchkit.scopes import scopes
+from patchkit.series.facts import read_all_guards
+from patchkit.source.guards import Guard, GuardedFile, find_breaches
+from patchkit.source.scopes import scopes
 from patchkit.store import pin_folder, pin_names, read_pin, read_series_names
-from patchkit.storefacts import read_all_guards
-from patchkit.upstream import Access, bring_pin, cache_folder
+from patchkit.upstream.access import Access, cache_folder
+from patchkit.upstream.bring import bring_pin
 
 ROOT = Path(__file__).parents[2]
 GUARDS = read_all_guards(ROOT)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.identify import identify
 
 ROOT = Path(__file__).parents[2]

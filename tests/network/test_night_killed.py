@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from tests.real_night import AUTHOR, CACHE, DAY, ROOT, TAG, WHEN, Start, commit, git, make_start, settle
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(3600)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from patchkit.upstream import Access
+from patchkit.upstream.access import Access
 from patchkit.verbs.rebase import Wish, begin_rebase
 from tests.real_night import CACHE, make_start
 

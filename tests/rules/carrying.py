@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from patchkit.carry.engine import carry_patch
 from patchkit.carry.nouns import Carried, Decision, Settle
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
 
 PATH = "python/sglang/srt/engine.py"
 Texts = Mapping[str, str | None]

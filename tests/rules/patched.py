@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from difflib import SequenceMatcher, unified_diff
 
-from patchkit.model import Hunk
-from patchkit.nameindex import NameIndex
-from patchkit.patchtext import blob_id, read_patch
+from patchkit.patch.hunks import Hunk
+from patchkit.patch.patchtext import blob_id, read_patch
 from patchkit.rules.compose import NamedPatch, compose, touched_paths
 from patchkit.rules.subject import Lock, Origin, PatchedFile, Source, Subject
+from patchkit.upstream.nameindex import NameIndex
 
 PATH = "python/sglang/srt/managers/queue.py"
 

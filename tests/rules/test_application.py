@@ -2,9 +2,10 @@
 
 import pytest
 
-from patchkit import composing
-from patchkit.model import Severity, TopicPatch
-from patchkit.patchtext import read_patch
+from patchkit.model import Severity
+from patchkit.patch import composing
+from patchkit.patch.hunks import TopicPatch
+from patchkit.patch.patchtext import read_patch
 from patchkit.rules import application, base
 from patchkit.rules.compose import NamedPatch, compose
 from patchkit.rules.subject import Subject

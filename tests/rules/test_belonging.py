@@ -2,8 +2,8 @@
 
 import pytest
 
-from patchkit.belonging import judge_matches, match_release, same_id, stated_preimages
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
+from patchkit.upstream.belonging import judge_matches, match_release, same_id, stated_preimages
 
 A, B = "python/sglang/a.py", "python/sglang/b.py"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from patchkit.carry.compare import Change, compare
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
 from tests.rules.carrying import PATH, patch_between
 
 OLD = "".join(f"line {number}\n" for number in range(20))

@@ -5,8 +5,8 @@ from textwrap import dedent
 import pytest
 
 from patchkit.errors import ConfigError
-from patchkit.guards import GuardedFile, find_breaches, read_guards
-from patchkit.scopes import scopes
+from patchkit.source.guards import GuardedFile, find_breaches, read_guards
+from patchkit.source.scopes import scopes
 
 HEAD = """\
 - id: X-1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from patchkit.headers import Lifecycle, read_head, read_lifecycle, references
+from patchkit.patch.headers import Lifecycle, read_head, read_lifecycle, references
 
 MAIL = b"""From 0123456789abcdef0123456789abcdef01234567 Mon Sep 17 00:00:00 2001
 From: =?UTF-8?q?J=C3=B6rg?= <j@example.com>

@@ -2,7 +2,7 @@
 
 import pytest
 
-from patchkit.letters import (
+from patchkit.patch.letters import (
     Letter,
     git_date,
     mail_date,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from patchkit.parts import PartKind, cut_parts
-from patchkit.scopes import parse_python, scopes
+from patchkit.source.parts import PartKind, cut_parts
+from patchkit.source.scopes import parse_python, scopes
 
 CLASS = b"""@dataclass
 class Queue(

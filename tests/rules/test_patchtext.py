@@ -7,8 +7,8 @@ import time
 import pytest
 
 from patchkit.errors import PatchError
-from patchkit.model import ChangeKind
-from patchkit.patchtext import blob_id, read_patch, reverse_section, split_lines, write_patch
+from patchkit.patch.hunks import ChangeKind
+from patchkit.patch.patchtext import blob_id, read_patch, reverse_section, split_lines, write_patch
 
 HEAD = b"diff --git a/f b/f\nindex 1111111..2222222 100644\n--- a/f\n+++ b/f\n"
 BODY = b"@@ -1,3 +1,3 @@ def f():\n a\n-b\n+c\n d\n"

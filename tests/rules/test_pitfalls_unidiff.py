@@ -8,8 +8,8 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchSet
 
 from patchkit.errors import PatchError
-from patchkit.hunks import ChangeKind
-from patchkit.patchtext import count_by_unidiff, read_patch, write_patch
+from patchkit.patch.hunks import ChangeKind
+from patchkit.patch.patchtext import count_by_unidiff, read_patch, write_patch
 
 HEAD = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n"
 GOOD = HEAD + b"@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n"

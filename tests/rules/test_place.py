@@ -2,9 +2,9 @@
 
 import pytest
 
-from patchkit.model import Hunk, HunkLine, LineKind, Place
-from patchkit.patchtext import read_patch, split_lines
-from patchkit.place import TOP, Landing, apply_file, place_hunk, place_hunks
+from patchkit.patch.hunks import Hunk, HunkLine, LineKind, Place
+from patchkit.patch.patchtext import read_patch, split_lines
+from patchkit.patch.place import TOP, Landing, apply_file, place_hunk, place_hunks
 
 TEXT = b"".join(b"line %d\n" % number for number in range(1, 21))
 

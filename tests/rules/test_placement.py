@@ -2,8 +2,8 @@
 
 import pytest
 
-from patchkit.model import Hunk
-from patchkit.patchtext import read_patch
+from patchkit.patch.hunks import Hunk
+from patchkit.patch.patchtext import read_patch
 from patchkit.rules import application, base, placement
 from patchkit.rules.between import between
 from patchkit.rules.subject import Lock

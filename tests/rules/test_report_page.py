@@ -7,7 +7,7 @@ import pytest
 
 from patchkit.errors import ConfigError
 from patchkit.model import CommitId, LockedFile, LockedHunk, Manifest, TreeId
-from patchkit.patchtext import read_patch
+from patchkit.patch.patchtext import read_patch
 from patchkit.render.glance import at_a_glance
 from patchkit.render.report import html, read_lines, text
 from patchkit.results.report import Evidence, ReportedHunk

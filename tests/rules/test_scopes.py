@@ -2,7 +2,7 @@
 
 import pytest
 
-from patchkit.scopes import MODULE, common_scope, scopes
+from patchkit.source.scopes import MODULE, common_scope, scopes
 
 SOURCE = b'''import os
 

@@ -5,8 +5,8 @@ from textwrap import indent
 
 import pytest
 
-from patchkit.guards import Breach, Guard, GuardedFile, find_breaches, read_guards
-from patchkit.scopes import scopes
+from patchkit.source.guards import Breach, Guard, GuardedFile, find_breaches, read_guards
+from patchkit.source.scopes import scopes
 
 FOLDER = Path(__file__).parents[2] / "patches" / "guards"
 GUARDS = [

@@ -5,8 +5,8 @@ from datetime import date
 
 import pytest
 
-from patchkit.headers import Head
 from patchkit.model import Finding, Severity, Topic
+from patchkit.patch.headers import Head
 from patchkit.rules import store
 from patchkit.rules.accept import Acceptance, judge
 from patchkit.rules.store import PinFacts, StoreFacts

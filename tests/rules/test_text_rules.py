@@ -7,7 +7,7 @@ import pytest
 
 from patchkit.errors import PatchError
 from patchkit.model import Severity
-from patchkit.patchtext import count_by_unidiff, read_patch
+from patchkit.patch.patchtext import count_by_unidiff, read_patch
 from patchkit.rules.catalog import TEXT
 from patchkit.rules.text import find_faults, lint_text, refuse_faults, unsafe_path
 
@@ -74,7 +74,7 @@ def test_safe_path(path: str) -> None:
 
 def test_every_rule_is_in_the_catalog_and_used() -> None:
     package = Path(__file__).parents[2] / "patchkit"
-    sources = ("patchheader.py", "patchtext.py", "binarypatch.py", "rules/text.py")
+    sources = ("patch/sections.py", "patch/patchtext.py", "patch/binary.py", "rules/text.py")
     used = {rule for name in sources for rule in re.findall(r"PK1\d\d", (package / name).read_text())}
     assert used == set(TEXT)
     assert all(rule.title and rule.why and rule.mend.endswith(".") for rule in TEXT.values())

@@ -1,0 +1,1 @@
+"""Patch text: read and written byte for byte, placed and composed; pure."""

@@ -1,0 +1,1 @@
+"""Python source as structure: scopes, parts that parse alone, guards; pure."""
