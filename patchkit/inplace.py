@@ -50,6 +50,6 @@ def home_of(store: Path, pin: str, file: str) -> Path:
     return folder / ("sglang.patch" if topic == _MONOLITH else f"sglang-{topic}.patch")
 
 
-def link(path: Path, home: Path) -> None:
-    """Make path lead to home, by a relative link."""
-    path.symlink_to(os.path.relpath(home, path.parent))
+def link(path: Path, home: Path, *, seen_from: Path | None = None) -> None:
+    """Make path lead to home, by a relative link. seen_from: the folder that path will be moved to."""
+    path.symlink_to(os.path.relpath(home, seen_from or path.parent))

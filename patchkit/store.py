@@ -388,7 +388,7 @@ def write_new_pin(
                 home.write_bytes(content)
             elif home.read_bytes() != content:
                 raise ConfigError(f"{home.name} is there already, with other content", where=_shown(home, root))
-            inplace.link(scratch / file, home)
+            inplace.link(scratch / file, home, seen_from=folder)
         scratch.chmod(0o755)
         os.rename(scratch, folder)
     except BaseException:
