@@ -101,10 +101,11 @@ def begin_rebase(root: Path, access: Access, wish: Wish) -> Rebase:
             commit=commit,
             series=series_id(read_series(root, source)),
         )
-        _bring(state, target, access)
+        job = _Job(root, access)
+        job.prove(state)
         remove_state(root)  # what a kill at the end of the former rebase left
         write_state(root, state)
-        return _Job(root, access).go_on(state)
+        return job.go_on(state)
 
 
 def _target(wish: Wish) -> tuple[str, str]:
@@ -178,6 +179,10 @@ class _Job:
 
     root: Path
     access: Access
+
+    def prove(self, state: RebaseState) -> None:
+        """Raise what would keep the rebase from its first step, while there is no state yet."""
+        self._side(state)
 
     def go_on(self, state: RebaseState) -> Rebase:
         """Carry topic after topic until one needs a person or all are done."""

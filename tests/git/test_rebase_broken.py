@@ -174,6 +174,15 @@ def test_onto_a_pin_that_exists_is_refused(store: Store) -> None:
         begin_rebase(root, access, Wish(NEXT, source=PIN))
 
 
+def test_series_that_does_not_fit_its_own_pin_begins_no_rebase(store: Store) -> None:
+    root, access = store
+    patch = root / "patches" / PIN / "abort-guards.patch"
+    patch.write_text(patch.read_text().replace("-    req.done", "-    req.lost"))
+    with pytest.raises(ConflictError, match="does not apply"):
+        begin_rebase(root, access, Wish(NEXT))
+    assert not state_of(root).exists()
+
+
 def test_pin_that_comes_in_between_is_kept_and_so_is_the_rebase(waiting: Store) -> None:
     root, access = waiting
     settle(root)
