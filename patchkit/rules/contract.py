@@ -334,7 +334,7 @@ def _is_type_only(tree: ast.Module, node: ast.Name) -> bool:
     An annotation is text by `from __future__ import annotations`, and of a variable in a function always.
     """
     is_text = any(isinstance(each, ast.ImportFrom) and each.module == "__future__" for each in tree.body)
-    for each in ast.walk(tree):
+    for each in _around(tree, node.lineno):
         match each:
             case ast.If(test=test, body=body) if last_name(test) == "TYPE_CHECKING":
                 unread: list[ast.AST] = [*body]
@@ -349,6 +349,19 @@ def _is_type_only(tree: ast.Module, node: ast.Name) -> bool:
         if any(node is below for part in unread for below in ast.walk(part)):
             return True
     return False
+
+
+def _around(tree: ast.Module, line: int) -> Iterator[ast.stmt]:
+    """Yield the statements that a line is part of, outer before inner."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        for child in ast.iter_child_nodes(pending.pop()):
+            if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                continue
+            if isinstance(child, ast.match_case) or child.lineno <= line <= (child.end_lineno or line):
+                pending.append(child)
+                if isinstance(child, ast.stmt):
+                    yield child
 
 
 # -- PK607: calls in added lines --------------------------------------------------------------------------

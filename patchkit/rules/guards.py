@@ -19,8 +19,8 @@ def owed(subject: Subject, guards: Sequence[Guard], topic: str, upstream: Mappin
     others those that held before it.
     upstream: the guarded files of the unpatched tree.
     """
-    before = {path: _read(path, text) for path, text in upstream.items()}
-    after = {path: _read(path, _text(subject, path, upstream)) for path in upstream}
+    before = {path: _read(_source(path, text)) for path, text in upstream.items()}
+    after = {path: _read(_patched(subject, path, upstream)) for path in upstream}
     held = [guard for guard in guards if _holds(guard, before)]
     topics = {topic, *(guard.topic for guard in guards if guard not in held and _holds(guard, after))}
     return [guard for guard in guards if guard in held or guard.topic in topics]
@@ -30,8 +30,8 @@ def _holds(guard: Guard, files: Mapping[str, GuardedFile | None]) -> bool:
     return not any(find_breaches(guard, files[guard.path]))
 
 
-def _read(path: str, text: bytes | None) -> GuardedFile | None:
-    return None if text is None else GuardedFile(text, Source(path, text).scopes)
+def _read(source: Source | None) -> GuardedFile | None:
+    return None if source is None else GuardedFile(source.text, source.scopes)
 
 
 def find(subject: Subject, guards: Sequence[Guard], upstream: Mapping[str, bytes | None]) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def find(subject: Subject, guards: Sequence[Guard], upstream: Mapping[str, bytes
         if subject.pin is not None and not guard.is_for(subject.pin.version):
             continue
         if guard.path not in files:
-            files[guard.path] = _read(guard.path, _text(subject, guard.path, upstream))
+            files[guard.path] = _read(_patched(subject, guard.path, upstream))
         for breach in find_breaches(guard, files[guard.path]):
             patched = subject.files.get(guard.path)
             origin = patched.origin_at(breach.line) if patched else None
@@ -63,11 +63,12 @@ def find(subject: Subject, guards: Sequence[Guard], upstream: Mapping[str, bytes
             )
 
 
-def _text(subject: Subject, path: str, upstream: Mapping[str, bytes | None]) -> bytes | None:
-    if path in subject.files:
-        after = subject.files[path].after
-        return after.text if after else None
-    return upstream.get(path)
+def _patched(subject: Subject, path: str, upstream: Mapping[str, bytes | None]) -> Source | None:
+    return subject.files[path].after if path in subject.files else _source(path, upstream.get(path))
+
+
+def _source(path: str, text: bytes | None) -> Source | None:
+    return None if text is None else Source(path, text)
 
 
 def _hint(subject: Subject, guard: Guard, *, is_drift: bool) -> str:

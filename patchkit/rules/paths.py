@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from patchkit.rules.subject import Definition, Function, PatchedFile
+from patchkit.source.scopes import BODIES
 
 _Path = tuple[tuple[int, str, int], ...]  # from the function: (id of the owner, field, index)
-_FIELDS = ("body", "handlers", "orelse", "finalbody", "cases")
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,16 @@ class Paths:
 
     def _read(self, owner: ast.AST, path: _Path) -> Iterator[Statement]:
         self._owners[id(owner)] = owner
-        for field in _FIELDS:
-            for index, node in enumerate(getattr(owner, field, None) or ()):
+        for field in BODIES.get(type(owner), ()):
+            for index, node in enumerate(getattr(owner, field)):
                 here = (*path, (id(owner), field, index))
                 if isinstance(node, Definition):
                     continue
                 if isinstance(node, ast.stmt) and self._counts(node):
                     added = self._file.is_added(node.lineno, node.end_lineno or node.lineno)
                     yield Statement(node, added, here)
-                yield from self._read(node, here)
+                if type(node) in BODIES:
+                    yield from self._read(node, here)
 
     def meet(self, one: Statement, other: Statement) -> bool:
         """Whether some run of the function passes both statements.
@@ -152,8 +153,8 @@ def _always(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def bodies_of(node: ast.AST) -> Iterator[ast.AST]:
     """Yield each statement and handler directly below."""
-    for field in _FIELDS:
-        yield from getattr(node, field, None) or ()
+    for field in BODIES.get(type(node), ()):
+        yield from getattr(node, field)
 
 
 def names_in(node: ast.AST) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from patchkit.model import Finding, Pin, Severity
 from patchkit.patch.hunks import Hunk, Patch, Placement
 from patchkit.patch.place import FileResult
-from patchkit.source.scopes import Scopes, parse_python, scopes
+from patchkit.source.scopes import Scopes, blocks_below, parse_python, scopes
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -64,8 +64,7 @@ def definitions_in(tree: ast.Module) -> Iterator[Definition]:
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-            pending.extend(getattr(node, name, None) or ())
+        pending.extend(blocks_below(node))
         if isinstance(node, Definition):
             yield node
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from patchkit.patch.hunks import SOURCE_PREFIX
 from patchkit.rules.subject import Source, Subject, definitions_in
+from patchkit.source.scopes import BODIES
 
 PACKAGE = "sglang"
 _ROOT = SOURCE_PREFIX.removesuffix(f"{PACKAGE}/")
@@ -515,10 +516,11 @@ def _read_instance(method: Function, names: set[str], annotations: dict[str, ast
 
 def _statements_below(owner: ast.AST) -> Iterator[ast.AST]:
     """Yield each statement, handler and case below; not the expressions, which are nine tenths of a tree."""
-    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
-        for node in getattr(owner, field, None) or ():
+    for field in BODIES.get(type(owner), ()):
+        for node in getattr(owner, field):
             yield node
-            yield from _statements_below(node)
+            if type(node) in BODIES:
+                yield from _statements_below(node)
 
 
 def _targets_of(statement: ast.AST) -> Iterator[ast.expr]:
