@@ -26,8 +26,9 @@ def run() -> None:
 
 def _leave(code: int) -> NoReturn:
     """End at once: to take every object apart before would cost some milliseconds for nothing."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed by the caller
+            stream.flush()
     os._exit(code)
 
 

@@ -3,6 +3,7 @@
 Only this module, the commands and cli.py import click.
 """
 
+import math
 import os
 import signal
 import sys
@@ -64,6 +65,22 @@ def _rules(_root: "Path") -> "Iterable[str]":
     return CATALOG
 
 
+class Seconds(click.FloatRange):
+    """A time that a step can be given: above nothing, and no more than a month."""
+
+    name = "seconds"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True, max=30 * 24 * 3600.0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a number; what is none compares with nothing, so no range refuses it."""
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value} is no time in seconds.", param, ctx)
+        return seconds
+
+
 PIN = Name("pin", _pins)
 TOPIC = Name("topic", _topics)
 RULE = Name("rule", _rules)
@@ -109,7 +126,7 @@ def global_options(*, hidden: bool = False) -> tuple[click.Option, ...]:
         click.Option(["-v", "--verbose"], is_flag=True, help="Progress also where stderr is no terminal.", **shared),
         click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), help="Colour (auto).", **shared),
         click.Option(["--offline"], is_flag=True, help="Never touch the network.", **shared),
-        click.Option(["--deadline"], type=float, metavar="S", help="Seconds for one outside step (900).", **shared),
+        click.Option(["--deadline"], type=Seconds(), metavar="S", help="Seconds for one outside step (900).", **shared),
     )
 
 
@@ -143,6 +160,7 @@ class Group(click.Group):
     def main(self, *arguments: Any, **keywords: Any) -> Any:
         """Run the command line; SIGTERM cleans up as Ctrl-C does."""
         previous = signal.signal(signal.SIGTERM, _interrupt)
+        self._said = list(arguments[0] if arguments and arguments[0] is not None else sys.argv[1:])
         try:
             return super().main(*arguments, **keywords)
         finally:
@@ -153,7 +171,9 @@ class Group(click.Group):
         try:
             return super().make_context(*arguments, **keywords)
         except KeyboardInterrupt:
-            raise Interrupted from None
+            raise self._told(Interrupted()) from None
+        except click.ClickException as error:
+            raise self._told(error) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; print a PatchkitError as STYLE says and end with its exit code."""
@@ -162,8 +182,10 @@ class Group(click.Group):
         except PatchkitError as error:
             _fail(ctx, error)
         except KeyboardInterrupt:
-            raise Interrupted from None
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise self._told(Interrupted()) from None
+        except click.ClickException as error:
+            raise self._told(error) from None
+        except (click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
             if error.errno is None or isinstance(error, BrokenPipeError):
@@ -178,6 +200,14 @@ class Group(click.Group):
             traceback.print_exc()
             click.echo("this is a bug in patchkit: please report it with the lines above", err=True)
             ctx.exit(1)
+
+    def _told(self, error: click.ClickException) -> click.ClickException:
+        """Return the failure that click will show, after telling it as JSON where that was asked for."""
+        if "--json" in self._said:
+            from patchkit.render.json import document_of
+
+            click.echo(document_of(error.exit_code, what=error.format_message()))
+        return error
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -209,6 +239,8 @@ def show(result: "Result") -> None:
 def say(text: str, *, err: bool = False) -> None:
     """Print text: on a terminal broken to its width and in colour, elsewhere as it is, so that grep finds its lines."""
     stream = sys.stderr if err else sys.stdout
+    if stream is None:  # closed by the caller
+        return
     color = is_coloured(settings().color, os.environ, is_terminal=stream.isatty())
     if color or stream.isatty():
         import shutil  # 2 ms, for terminals alone

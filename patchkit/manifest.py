@@ -38,7 +38,7 @@ def read_manifest(text: bytes, *, where: str) -> Manifest:
             topics={topic["name"]: topic["sha256"] for topic in document["series"]["topics"]},
             files=tuple(_file(entry) for entry in document["files"]),
         )
-    except (ValueError, KeyError, TypeError) as exc:
+    except (ValueError, KeyError, TypeError, RecursionError) as exc:
         raise ConfigError(
             "the manifest cannot be read", where=where, found=f"{type(exc).__name__}: {exc}", hint="patchkit refresh"
         ) from exc

@@ -98,6 +98,7 @@ def read_pin(root: Path, name: str) -> Pin:
     """Read a pin's pin.toml."""
     path = pin_folder(root, name) / "pin.toml"
     table = read_pin_table(root, name)
+    _refuse_other_types(table, _shown(path, root))
     try:
         pin = Pin(
             version=table["version"],
@@ -116,6 +117,27 @@ def read_pin(root: Path, name: str) -> Pin:
     return pin
 
 
+_PIN_TYPES = {
+    **dict.fromkeys(("version", "commit", "tree", "python"), (str, "a text")),
+    **dict.fromkeys(("git", "directory", "distribution"), (dict, "a table")),
+    "base_images": (list, "a list of texts"),
+}
+
+
+def _refuse_other_types(table: Mapping[str, Any], where: str) -> None:
+    """Raise: ConfigError for a setting of pin.toml that is of another type than it must be."""
+    settings = dict(table)
+    for kind in ("git", "directory", "distribution"):
+        settings |= (
+            {f"{kind}.{key}": value for key, value in table[kind].items()} if isinstance(table.get(kind), dict) else {}
+        )
+    for name, value in settings.items():
+        wanted, called = _PIN_TYPES.get(name, (str, "a text") if "." in name else (object, ""))
+        is_list = wanted is not list or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+        if not isinstance(value, wanted) or not is_list:
+            raise ConfigError(f"{name} must be {called}", where=where, found=f"{name} = {value!r}"[:200])
+
+
 def _read_source(table: Mapping[str, Any]) -> Source:
     if "git" in table:
         return GitSource(table["git"]["location"])
@@ -127,10 +149,19 @@ def _read_source(table: Mapping[str, Any]) -> Source:
 def read_series_names(root: Path, name: str) -> list[str]:
     """Return the patch files of a pin in series order; "#" starts a comment, as in quilt."""
     path = pin_folder(root, name) / "series"
-    lines = (line.split("#")[0].strip() for line in _read(path).decode().splitlines())
+    try:
+        lines = (line.split("#")[0].strip() for line in _read(path).decode().splitlines())
+    except UnicodeDecodeError as exc:
+        raise ConfigError("the series is no text", where=_shown(path, root), found=str(exc)) from exc
     names = [line for line in lines if line]
     for number, listed in enumerate(names, start=1):
-        if "/" in listed or not listed.endswith(".patch") or names.count(listed) > 1:
+        if names.count(listed) > 1:
+            raise ConfigError(
+                f"{listed} is listed twice in the series",
+                where=f"{_shown(path, root)}:{number}",
+                hint="delete one of the two lines",
+            )
+        if "/" in listed or not listed.endswith(".patch"):
             raise ConfigError(f"'{listed}' cannot stand in a series", where=f"{_shown(path, root)}:{number}")
         if not (path.parent / listed).is_file():
             raise ConfigError(
@@ -193,6 +224,8 @@ def read_topics(root: Path) -> dict[str, Topic]:
     path = root / PATCHES / "topics.toml"
     topics = {}
     for name, table in _read_toml(path, root).items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"topic {name} must be a table", where=_shown(path, root), hint=f"[{name}]")
         try:
             topics[name] = _topic(name, table)
         except (KeyError, TypeError, AttributeError) as exc:
@@ -485,7 +518,7 @@ def _read(path: Path) -> bytes:
 def _read_toml(path: Path, root: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_read(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as exc:
         raise ConfigError("not valid TOML", where=_shown(path, root), found=str(exc)) from exc
 
 

@@ -22,10 +22,16 @@ def text(result: "Result") -> str:
 
 def error_text(error: PatchkitError) -> str:
     """Return a failure as one JSON document."""
-    fields = {name: getattr(error, name) for name in ("what", "where", "found", "kept", "hint")}
+    fields = {name: getattr(error, name) for name in ("where", "found", "kept", "hint")}
     if isinstance(error, PatchError):
         fields["rule"] = error.rule
-    return json.dumps({"schema": "patchkit/error/1", "exit_code": error.exit_code, **plain(fields)}, indent=2)
+    return document_of(error.exit_code, what=error.what, **fields)
+
+
+def document_of(exit_code: int, *, what: str, **fields: str) -> str:
+    """Return the document of any failure; the command line's own have nothing but what they say."""
+    told = {"what": what, **dict.fromkeys(("where", "found", "kept", "hint"), ""), **fields}
+    return json.dumps({"schema": "patchkit/error/1", "exit_code": exit_code, **plain(told)}, indent=2)
 
 
 def plain(value: Any) -> Any:

@@ -14,4 +14,4 @@ def text(result: Reshape) -> str:
     lines += [f"{wrote} {path}" for path in result.changed]
     lines += [f"{removed} {path}" for path in result.removed]
     lines += [f"note: {note}" for note in result.notes]
-    return "\n".join([*lines, f"next: patchkit verify {result.pin}"])
+    return "\n".join([*lines, f"next: patchkit verify {result.pin.replace(',', '')}"])
