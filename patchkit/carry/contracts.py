@@ -55,6 +55,8 @@ def renamed_parameters(outcome: Outcome, scene: Scene, library: Library, earlier
         files = list(islice(library.defining(name), MOST_FILES + 1))
         if not 0 < len(files) <= MOST_FILES:
             continue
+        if any(_opening(name, source) & _opening(name, earlier.source(path)) for path, source in files):
+            continue
         now = {required for _, source in files for required in _required(name, source)}
         before = {required for path, _ in files for required in _required(name, earlier.source(path))}
         if not before:
@@ -62,6 +64,11 @@ def renamed_parameters(outcome: Outcome, scene: Scene, library: Library, earlier
         if now and before and not now & before:
             return f"{name}() now requires {_listed(now)}, no longer {_listed(before)}"
     return ""
+
+
+def _opening(name: str, source: Source) -> frozenset[bytes]:
+    """Return the text of each definition of a name up to its first closing bracket: cheap, where nothing changed."""
+    return frozenset(re.findall(rb"\bdef " + name.encode() + rb"\([^)]*", source.data))
 
 
 def _listed(found: set[tuple[str, ...]]) -> str:

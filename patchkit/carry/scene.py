@@ -134,7 +134,11 @@ class Scene:
 
     def has_scope(self, scope: str) -> bool:
         """Whether the new text has a scope of this name."""
-        return scope == MODULE or any(one.name == scope for one in self.new.scopes.definitions)
+        return scope == MODULE or scope in self._new_scopes
+
+    @cached_property
+    def _new_scopes(self) -> frozenset[str]:
+        return frozenset(one.name for one in self.new.scopes.definitions)
 
 
 def text_between(lines: Lines, lo: int, hi: int) -> str:
