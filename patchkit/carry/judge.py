@@ -12,7 +12,7 @@ from patchkit.carry.imports import imported_elsewhere
 from patchkit.carry.likeness import copied_anchor, copied_sibling, half_upstreamed, rewritten_pattern
 from patchkit.carry.nouns import Action, Cause, Outcome, Stage
 from patchkit.carry.places import both_extend, parted_place
-from patchkit.carry.references import broken_chain, half_landed, places_of_words, stale_reference
+from patchkit.carry.references import broken_chain, gone_from_tree, half_landed, places_of_words, stale_reference
 from patchkit.carry.results import judge_results
 from patchkit.carry.scene import Scene
 from patchkit.carry.twins import twin_beside
@@ -37,7 +37,11 @@ CHECKS: tuple[tuple[Cause, Check], ...] = (
 
 def judge(cases: Sequence[Case], library: Library, earlier: Library) -> None:
     """Mark the carried edits that fail a check as suspect, with the evidence. earlier: the old tree's files."""
-    checks: tuple[tuple[Cause, Check], ...] = (*CHECKS, (Cause.SIGNATURE, partial(renamed_parameters, earlier=earlier)))
+    checks: tuple[tuple[Cause, Check], ...] = (
+        *CHECKS,
+        (Cause.STALE, partial(gone_from_tree, earlier=earlier)),
+        (Cause.SIGNATURE, partial(renamed_parameters, earlier=earlier)),
+    )
     judge_results(cases, library)
     for case in cases:
         if case.scene is None:

@@ -15,6 +15,7 @@ from patchkit.carry.wording import bound_names, chains, words
 WORDS_OF_PYTHON = frozenset(kwlist)
 
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
+_USE = re.compile(r"\.([A-Za-z_]\w+)|\b([A-Za-z_]\w+)\(")
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')
 
 
@@ -42,6 +43,17 @@ def stale_reference(outcome: Outcome, scene: Scene, library: Library) -> str:
     return ""
 
 
+def gone_from_tree(outcome: Outcome, scene: Scene, library: Library, earlier: Library) -> str:
+    """The edit uses an attribute, or calls a name, that the old tree had anywhere and the new one has nowhere."""
+    code = [_COMMENT.sub("", _STRING.sub('""', line)) for line in outcome.edit.new]
+    used = {name for line in code for pair in _USE.findall(line) for name in pair if name}
+    unknown = used - scene.new.words - scene.vocabulary.brought - scene.vocabulary.attributes - bound_names(code)
+    for name in sorted(unknown - KNOWN - WORDS_OF_PYTHON):
+        if not library.has_word(name) and earlier.has_word(name):
+            return f"upstream no longer has {name} anywhere"
+    return ""
+
+
 Places = Mapping[str, Sequence[tuple[Case, int]]]
 
 
@@ -56,7 +68,7 @@ def places_of_words(cases: Sequence[Case]) -> Places:
 
 
 def broken_chain(outcome: Outcome, case: Case, places: Places) -> str:
-    """What it needs is unresolved, or all that needs it is unresolved or suspect."""
+    """What it needs is unresolved, or all that needs it is."""
     scene = case.scene
     if scene is None:
         return ""
@@ -73,14 +85,10 @@ def broken_chain(outcome: Outcome, case: Case, places: Places) -> str:
         written = (one.outcomes[at] for one, at in places.get(name, ()))
         others = [other for other in written if other.edit is not edit]
         if name in defined:
-            if others and defined == names and all(_is_open(other) for other in others):
-                return f"what reads {name} is unresolved or suspect"
+            if others and defined == names and all(other.action is Action.UNRESOLVED for other in others):
+                return f"what reads {name} is unresolved"
             continue
         definers = [other for other in others if name in defined_names(other.edit.new)]
         if definers and all(other.action is Action.UNRESOLVED for other in definers):
             return f"what defines {name} is unresolved"
     return ""
-
-
-def _is_open(outcome: Outcome) -> bool:
-    return outcome.suspect or outcome.action is Action.UNRESOLVED
