@@ -160,7 +160,8 @@ class Group(click.Group):
     def main(self, *arguments: Any, **keywords: Any) -> Any:
         """Run the command line; SIGTERM cleans up as Ctrl-C does."""
         previous = signal.signal(signal.SIGTERM, _interrupt)
-        self._said = list(arguments[0] if arguments and arguments[0] is not None else sys.argv[1:])
+        given = arguments[0] if arguments else keywords.get("args")
+        self._said = sys.argv[1:] if given is None else list(given)
         try:
             return super().main(*arguments, **keywords)
         finally:

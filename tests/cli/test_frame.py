@@ -183,3 +183,32 @@ def test_explain_without_a_rule_and_with_an_unknown_one_lead_on() -> None:
     assert "there is no rule PK199" in unknown.stderr
     assert "PK201" not in unknown.stderr
     assert unknown.stderr.endswith("hint:  patchkit explain PK101\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["frobnicate"], ["verify", "--bogus"], ["apply", "/no/such"], ["--deadline", "soon", "status"]],
+    ids=["command", "option", "path", "value"],
+)
+def test_usage_error_is_one_json_document(arguments: list[str]) -> None:
+    ended = CliRunner().invoke(main, ["--json", *arguments])
+    document = json.loads(ended.stdout)
+    assert (ended.exit_code, document["schema"], document["exit_code"]) == (2, "patchkit/error/1", 2)
+    assert document["what"]
+
+
+def test_interruption_is_one_json_document(failing: list[BaseException]) -> None:
+    failing.append(KeyboardInterrupt())
+    ended = CliRunner().invoke(main, ["fail", "--json"])
+    assert (ended.exit_code, json.loads(ended.stdout)["exit_code"]) == (130, 130)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-3", "nan", "inf", "1e300"])
+def test_deadline_is_a_time(seconds: str) -> None:
+    assert CliRunner().invoke(main, ["--deadline", seconds, "explain", "PK101"]).exit_code == 2
+
+
+def test_closed_stdout_is_no_traceback() -> None:
+    command = f"{sys.executable} -m patchkit explain PK101 >&-"
+    ended = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
