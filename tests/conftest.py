@@ -13,7 +13,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-cases", type=int, default=2000, help="how many cases the apply fuzzer makes (2000)")
     parser.addoption("--fuzz-seed", type=int, default=0, help="the seed of its first case, and of the kills (0)")
     parser.addoption("--apply-kills", type=int, default=200, help="how often an apply, or its reverse, is killed (200)")
-    parser.addoption("--night-kills", type=int, default=3, help="at how many points a real night is killed (3)")
+    parser.addoption("--night-kills", type=int, default=1, help="at how many points a real night is killed (1)")
     parser.addoption("--night-seed", type=int, default=0, help="the seed of these points (0)")
     parser.addoption(
         "--everything", action="store_true", help="run every test: network, container, browser and slow ones too"
