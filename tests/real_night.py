@@ -52,11 +52,21 @@ def make_start(folder: Path) -> Start:
             shutil.copy2(ROOT / name, root / name)
     *_, second, newest = pin_names(root)
     shutil.rmtree(root / "patches" / newest)
+    _forget(root, newest.removeprefix("v"))
     (root / "patches/latest").write_text(f"{second}\n")
     (root / "docker/docker-bake.json").write_text('{"default": "nightly-dev-20260101a"}')
     git(root, "init", "-q", "-b", "main", ".")
     commit(root, f"start from {second}")
     return Start(root, second, newest)
+
+
+def _forget(root: Path, version: str) -> None:
+    """Take out the guards and smoke tests that only the newest release has: a night cannot write what they ask for."""
+    for path in (root / "patches/guards").glob("*.yml"):
+        guards = path.read_text().split("\n\n")
+        path.write_text("\n\n".join(guard for guard in guards if f'releases: ">={version}"' not in guard))
+    for path in (root / "patches/smoke").rglob("test_*.py"):
+        path.write_text(path.read_text().replace(f'releases(since="{version}")', 'releases(since="99")'))
 
 
 def settle(start: Start, access: Access, scratch: Path) -> bool:
