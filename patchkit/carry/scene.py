@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from patchkit.carry.align import Alignment, align
-from patchkit.carry.nouns import Edit, Lines, Source
+from patchkit.carry.nouns import Edit, Source
 from patchkit.carry.vocabulary import Vocabulary
 from patchkit.carry.wording import key_of, words
 from patchkit.source.scopes import MODULE
@@ -139,11 +139,6 @@ class Scene:
     @cached_property
     def _new_scopes(self) -> frozenset[str]:
         return frozenset(one.name for one in self.new.scopes.definitions)
-
-
-def text_between(lines: Lines, lo: int, hi: int) -> str:
-    """Return lines [lo:hi] as one text."""
-    return "\n".join(lines[lo:hi])
 
 
 def _bare(name: str) -> str:
